@@ -1,7 +1,7 @@
-//! Which request is done where, one line each.
+//! Which request or report is handled where, one line each.
 //! Not for: doing any of it.
 //!
-//! Every family of requests is matched whole: one that nobody handles does not compile.
+//! Every family is matched whole: a request or report that nobody handles does not compile.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{
@@ -9,13 +9,71 @@ use super::api::{
     Request, RuleAct, SessionRequest, SummaryAct, Ticket, ToolRequest, TurnRequest,
 };
 use super::core::Core;
+use super::inbox::{Inbox, OutsideChange, PlanReport, SummaryReport, TurnReport};
 use super::indexing::retrieve::RetrievalRequest;
 use super::plans::queries;
+use super::plans::worker::WorkerEvent;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::store::types::Write;
 
 impl Core {
+    /// Handles a message to the engine's thread.
+    pub(super) fn handle(&mut self, message: Inbox) {
+        #[cfg(debug_assertions)]
+        panic_on_request(&message);
+        match message {
+            Inbox::Request(ticket, request) => self.request(ticket, *request),
+            Inbox::Answer(ticket, result) => self.answer(ticket, *result),
+            Inbox::Plan(report) => self.on_plan_report(report),
+            Inbox::Turn(report) => self.on_turn_report(report),
+            Inbox::Summary(report) => self.on_summary_report(report),
+            Inbox::Title(titled) => self.titled(*titled),
+            Inbox::Changed(change) => self.on_outside_change(change),
+            Inbox::Stop => {}
+        }
+    }
+
+    fn on_plan_report(&mut self, report: PlanReport) {
+        match report {
+            PlanReport::Worker(event) => match *event {
+                WorkerEvent::Done(done) => self.planned(done),
+                WorkerEvent::Indexed(indexed) => self.indexed(&indexed),
+            },
+            PlanReport::Trials(trials) => self.tried(*trials),
+            PlanReport::Preview(preview) => self.previewed(*preview),
+            PlanReport::EditedBody(body) => self.weighed(*body),
+            PlanReport::PreviousRequest(branch, run, request) => self.recalled(branch, run, request),
+        }
+    }
+
+    fn on_turn_report(&mut self, report: TurnReport) {
+        match report {
+            TurnReport::Call(branch, report) => self.report(branch, *report),
+            TurnReport::Aside(report) => self.aside_report(*report),
+            TurnReport::Rerun(event) => self.again_told(*event),
+            TurnReport::Claimed(ticket, branch, claim) => self.claimed(ticket, branch, *claim),
+        }
+    }
+
+    fn on_summary_report(&mut self, report: SummaryReport) {
+        match report {
+            SummaryReport::Draft(made) => self.drafted(*made),
+            SummaryReport::Due(due) => self.looked(*due),
+            SummaryReport::Module(made) => self.moduled(*made),
+        }
+    }
+
+    fn on_outside_change(&mut self, change: OutsideChange) {
+        match change {
+            OutsideChange::Servers => self.servers_changed(),
+            OutsideChange::Code => self.code_changed(),
+            OutsideChange::Project => self.project_changed(),
+            OutsideChange::Models(models) => self.learn_models(models),
+            OutsideChange::Store => self.look(),
+        }
+    }
+
     /// Does a request and answers it, now or when it is done.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
         if let Some(request) = self.after_servers(ticket, request) {
@@ -76,7 +134,7 @@ impl Core {
             SessionRequest::Delete { session } => self.delete_session(session.as_deref()),
             SessionRequest::Search { words } => self.search_sessions(&words),
             SessionRequest::Find { line, limit } => {
-                self.search_worker.look(ticket, line, limit);
+                self.workers.search.look(ticket, line, limit);
                 return Ok(());
             }
             SessionRequest::Import { reading } => self.import(&reading),
@@ -89,8 +147,8 @@ impl Core {
         let opened = matches!(result, Ok(Answer::Opened(_)));
         self.answer(ticket, result);
         // Settings of a branch mean something only once its session is known.
-        if let Some(branch) = self.session().ok().filter(|_| opened).map(|session| session.current) {
-            self.show_settings(&self.branch(branch)?);
+        if let Some(branch) = self.sessions.current().ok().filter(|_| opened).map(|session| session.current) {
+            self.show_settings(&self.sessions.branch(branch)?);
         }
         Ok(())
     }
@@ -247,19 +305,28 @@ impl Core {
 
     /// The calls of the open session, newest last.
     fn runs(&self) -> Result<Answer, Failure> {
-        Ok(Answer::Runs(self.store.runs(self.session()?.card.id)?))
+        Ok(Answer::Runs(self.store.runs(self.sessions.current()?.card.id)?))
     }
 
     fn switch(&mut self, branch: BranchId) -> Result<Answer, Failure> {
-        let found = self.branch(branch)?;
+        let found = self.sessions.branch(branch)?;
         if !self.store.read_only() {
             self.store.write(vec![Write::UseBranch(branch)])?;
         }
-        let session = self.session_mut(branch)?;
+        let session = self.sessions.of_branch_mut(branch)?;
         session.current = branch;
         let id = session.card.id;
-        self.current = Some(id);
+        self.sessions.current_id = Some(id);
         self.show_settings(&found);
         Ok(Answer::Branch(Box::new(found)))
     }
+}
+
+/// Panics where a test wants to see how the screen behaves without the engine.
+#[cfg(debug_assertions)]
+fn panic_on_request(message: &Inbox) {
+    let undo =
+        matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Session(SessionRequest::Undo)));
+    let wanted = undo && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "engine");
+    assert!(!wanted, "rehearsed in the engine");
 }

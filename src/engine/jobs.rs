@@ -3,8 +3,6 @@
 //! closes. `tests/architecture.rs` refuses threads elsewhere in the engine.
 //! Not for: what jobs do and when they are started; cancelling one, for which it carries a flag of its own.
 
-use super::api::{Answer, Ticket};
-use super::core::Inbox;
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,17 +12,16 @@ use std::thread::JoinHandle;
 /// Jobs that may run at the same time. A person reaches a handful; more mean that something waits for ever.
 const MOST: usize = 64;
 
-/// Starts jobs. Clones count together.
-#[derive(Clone)]
-pub(crate) struct Jobs {
-    inbox: Sender<Inbox>,
+/// Starts jobs, which report to the engine's thread by messages `M`.
+pub(crate) struct Jobs<M> {
+    inbox: Sender<M>,
     running: Arc<AtomicUsize>,
     most: usize,
 }
 
-impl Jobs {
+impl<M: Send + 'static> Jobs<M> {
     /// Jobs that report to the engine's thread through `inbox`.
-    pub(crate) fn new(inbox: Sender<Inbox>) -> Self {
+    pub(crate) fn new(inbox: Sender<M>) -> Self {
         Self { inbox, running: Arc::default(), most: MOST }
     }
 
@@ -54,26 +51,12 @@ impl Jobs {
         }
     }
 
-    /// Works an answer out on a thread of its own. The ticket is answered in every case.
-    pub(crate) fn answer(
-        &self,
-        name: &str,
-        ticket: Ticket,
-        work: impl FnOnce() -> Result<Answer, Failure> + Send + 'static,
-    ) {
-        self.report(
-            name,
-            move |failure| Inbox::Answer(ticket, Box::new(Err(failure))),
-            move || Inbox::Answer(ticket, Box::new(work())),
-        );
-    }
-
     /// Runs work that ends in one message to the engine's thread. `lost` makes that message where the work gives none.
     pub(crate) fn report(
         &self,
         name: &str,
-        lost: impl FnOnce(Failure) -> Inbox + Send + 'static,
-        work: impl FnOnce() -> Inbox + Send + 'static,
+        lost: impl FnOnce(Failure) -> M + Send + 'static,
+        work: impl FnOnce() -> M + Send + 'static,
     ) {
         let (inbox, otherwise) = (self.inbox.clone(), self.inbox.clone());
         self.run(name, move || drop(inbox.send(work())), move |failure| drop(otherwise.send(lost(failure))));
@@ -131,9 +114,11 @@ pub(crate) fn together<T: Send>(parts: Vec<Part<T>>) -> Vec<Option<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::api::{Answer, Ticket};
+    use crate::engine::inbox::Inbox;
     use std::sync::mpsc::{Receiver, channel};
 
-    fn jobs(most: usize) -> (Jobs, Receiver<Inbox>) {
+    fn jobs(most: usize) -> (Jobs<Inbox>, Receiver<Inbox>) {
         let (inbox, out) = channel();
         (Jobs { most, ..Jobs::new(inbox) }, out)
     }

@@ -10,6 +10,7 @@ mod branches;
 mod calls;
 mod core;
 mod dispatch;
+mod inbox;
 mod indexing;
 mod jobs;
 mod plans;
@@ -18,8 +19,10 @@ pub mod startup;
 mod summaries;
 mod tools;
 pub mod turns;
+mod workers;
 
-use self::core::{Core, Inbox};
+use self::core::Core;
+use self::inbox::{Inbox, OutsideChange, PlanReport};
 use self::indexing::code_indexer::CodeIndexer;
 use self::indexing::vectors::Vectors;
 use self::plans::input_builder::InputBuilder;
@@ -70,9 +73,11 @@ impl Engine {
         let vectors = vectors.transpose()?;
         builder.finder.vectors.clone_from(&vectors);
         let changed = inbox.clone();
-        let code_indexer = CodeIndexer::start(&setup, events.clone(), move || drop(changed.send(Inbox::CodeChanged)))?;
+        let code_indexer = CodeIndexer::start(&setup, events.clone(), move || {
+            drop(changed.send(Inbox::Changed(OutsideChange::Code)))
+        })?;
         builder.code = Some(code_indexer.book());
-        let planner = Planner::start(builder, inbox.clone(), |told| Inbox::Planned(Box::new(told)))?;
+        let planner = Planner::start(builder, inbox.clone(), |event| Inbox::Plan(PlanReport::Worker(Box::new(event))))?;
         let polled = project.clone();
         let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events)?;
         let thread = Some(jobs::service("engine", move || core.run(&receiver))?);
@@ -80,8 +85,8 @@ impl Engine {
         let look = move || {
             let (store, events) = looked_at;
             let mut held_up = None;
-            while to_engine.send(Inbox::Look).is_ok() {
-                if polled.poll() && to_engine.send(Inbox::ProjectChanged).is_err() {
+            while to_engine.send(Inbox::Changed(OutsideChange::Store)).is_ok() {
+                if polled.poll() && to_engine.send(Inbox::Changed(OutsideChange::Project)).is_err() {
                     break;
                 }
                 tell_of_room(&mut held_up, store.held_up(), &events);

@@ -35,7 +35,7 @@ impl Core {
             EditableKind::Modules => return self.module_things(ticket, branch),
             EditableKind::Rules | EditableKind::Skills => return self.project_things(ticket, branch, kind),
             EditableKind::Memories => {
-                let (store, session) = (self.store.clone(), self.branch(branch)?.session);
+                let (store, session) = (self.store.clone(), self.sessions.branch(branch)?.session);
                 self.jobs.answer("memories", ticket, move || {
                     memory_things(&store, session).map(|things| Answer::Editables(kind, things))
                 });
@@ -48,8 +48,8 @@ impl Core {
 
     /// The state of a branch: the versions that hang on its path and count on it, or did.
     fn state_thing(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path: std::collections::HashSet<NodeId> = session
             .head(&branch)
             .map(|tip| session.tree.path(tip))
@@ -124,7 +124,7 @@ impl Core {
     }
 
     fn policy_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let taken = self.rules(&self.branch(id)?)?.policy.name;
+        let taken = self.rules(&self.sessions.branch(id)?)?.policy.name;
         let folder = self.setup.policies_dir.clone().unwrap_or_default();
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
         let about = |name: &str| self.setup.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
@@ -133,8 +133,8 @@ impl Core {
 
     /// A summary in a person's words: another level over the one in use, covering the same turns (undoable).
     pub(crate) fn rewrite(&mut self, id: BranchId, capsule: Hash, text: &str) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let old = session.capsule(capsule).filter(|_| branch.capsules.contains(&capsule)).ok_or_else(unused)?;
         let old: Summary = old.capsule.as_ref().clone();
@@ -176,7 +176,7 @@ impl Core {
     /// The messages that a summary was made from, secrets masked, as far as they are there.
     fn sources(&self, capsule: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
-        let tree = &self.session()?.tree;
+        let tree = &self.sessions.current()?.tree;
         for (number, cover) in (capsule.turns.0..).zip(&capsule.covers) {
             let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
             let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();

@@ -45,7 +45,7 @@ impl Core {
         name: Option<String>,
         switch: bool,
     ) -> Result<Answer, Failure> {
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         if let Some(name) = &name {
             must_be_free(session, name)?;
@@ -56,9 +56,9 @@ impl Core {
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
-            self.session_mut(child)?.current = child;
+            self.sessions.of_branch_mut(child)?.current = child;
         }
-        Ok(Answer::Branch(Box::new(self.branch(child)?)))
+        Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 
     /// Makes branches at one place, in one step that is undone together.
@@ -69,9 +69,9 @@ impl Core {
         sprouts: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let parent = session.branch(id)?;
-        let open = at.is_none() && self.live.contains_key(&id);
+        let open = at.is_none() && self.turns.live.contains_key(&id);
         let slot = match at {
             Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
             None => session.head(parent),
@@ -92,8 +92,8 @@ impl Core {
         sprouts: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
-        let parent = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let parent = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let (session_id, mut next) = (session.card.id, session.next_state());
         let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         let mut grown = Vec::new();
@@ -129,7 +129,7 @@ impl Core {
         writes.push(self.operation(session_id, what, changes));
         self.store.write(writes)?;
         let outline = self.plans.outlines.get(&id).cloned();
-        let session = self.session_mut(id)?;
+        let session = self.sessions.of_branch_mut(id)?;
         session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);
         session.branches.extend(children);
         session.card.messages += grown.len() as u64;
@@ -141,7 +141,7 @@ impl Core {
         for child in &ids {
             if let Some(outline) = &outline {
                 self.plans.outlines.insert(*child, outline.clone());
-                self.project.inherit(id, *child);
+                self.tools.project.inherit(id, *child);
             }
             self.show_branch(*child);
         }

@@ -25,7 +25,7 @@ impl Core {
 
     /// Refuses while an answer is coming on the branch.
     pub(crate) fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
-        if self.live.contains_key(&branch) {
+        if self.turns.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .todo("Wait for it, or stop it with Esc."));
         }
@@ -34,7 +34,7 @@ impl Core {
 
     /// Marks items.
     pub(crate) fn mark(&mut self, id: BranchId, items: &[ItemName], act: Act) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         if let (Act::Reply, Some(item)) = (act, items.first()) {
             let target = self.target(&branch, item)?.0;
             return self.reply(&branch, target);
@@ -59,7 +59,7 @@ impl Core {
 
     /// What an act on items changes of a branch's marks; nothing is done yet. An item that is named twice is changed once.
     pub(crate) fn marked(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         let mut marked = MarkChange::default();
         for item in items {
@@ -85,7 +85,7 @@ impl Core {
 
     /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
     fn overtaken(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
-        let Ok(session) = self.session_of(branch.id) else { return Vec::new() };
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
         let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
         let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
         let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
@@ -94,7 +94,7 @@ impl Core {
 
     /// Puts mark changes into memory.
     pub(crate) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
-        let Ok(session) = self.session_mut(id) else { return };
+        let Ok(session) = self.sessions.of_branch_mut(id) else { return };
         if let Some(branch) = session.branch_mut(id) {
             apply_to(branch, changes);
         }
@@ -116,7 +116,7 @@ impl Core {
         };
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
-        let ours = self.project.knows(&target);
+        let ours = self.tools.project.knows(&target);
         if ours && !before.is_some_and(&same) {
             crate::engine::tools::workspace_rules::markable(kind)?;
         }
@@ -151,7 +151,7 @@ impl Core {
         act: Act,
     ) -> Result<(Atom, Option<String>), Failure> {
         let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let key = crate::engine::plans::snapshot::anchor_key(&target);
         let tip = session.head(branch);
         let off = key
@@ -174,9 +174,11 @@ impl Core {
 
     /// The atom that an item names on a branch, and a note's text.
     pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         match item {
-            ItemName::Atom(atom) if self.project.knows(atom) || self.is_memory(branch.id, atom) => Ok((*atom, None)),
+            ItemName::Atom(atom) if self.tools.project.knows(atom) || self.is_memory(branch.id, atom) => {
+                Ok((*atom, None))
+            }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
             ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
@@ -218,7 +220,7 @@ impl Core {
             .ok_or_else(|| Failure::user("Only messages can be replied to."))?;
         let reply = Some(key).filter(|key| branch.reply != Some(*key));
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
-        if let Ok(session) = self.session_mut(branch.id)
+        if let Ok(session) = self.sessions.of_branch_mut(branch.id)
             && let Some(branch) = session.branch_mut(branch.id)
         {
             branch.reply = reply;
@@ -239,9 +241,9 @@ impl Core {
         if name.is_empty() {
             return Err(Failure::user("A branch needs a name."));
         }
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         if name != branch.name {
-            must_be_free(self.session_of(id)?, &name)?;
+            must_be_free(self.sessions.of_branch(id)?, &name)?;
         }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
@@ -251,8 +253,8 @@ impl Core {
     /// Puts a branch away or takes it back.
     pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
         self.must_rest(id)?;
-        let branch = self.branch(id)?;
-        let open = self.session_of(id)?.branches.iter().filter(|b| !b.archived).count();
+        let branch = self.sessions.branch(id)?;
+        let open = self.sessions.of_branch(id)?.branches.iter().filter(|b| !b.archived).count();
         if archived && open == 1 && !branch.archived {
             return Err(Failure::user("The last open branch can't be archived.").todo("Fork it first."));
         }
@@ -263,7 +265,7 @@ impl Core {
 
     /// Replaces a branch's overrides.
     pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let act = branch.overrides.act(&overrides, &branch.name);
         let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
@@ -273,7 +275,7 @@ impl Core {
 
     /// The same, as an act of this name.
     pub(crate) fn override_as(&mut self, id: BranchId, overrides: Overrides, what: &str) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
         self.rules(&trial)?;
         let change = Change::Overrides {
@@ -300,8 +302,8 @@ impl Core {
     /// Stands on another leaf or node.
     pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
         self.must_rest(id)?;
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;
         let wanted = if exact { slot } else { session.tree.leaf(slot) };
         let leaf = session.tree.children(Some(wanted)).is_empty();
@@ -313,12 +315,12 @@ impl Core {
         let change = Change::Head { branch: id, before: branch.head, after: head };
         let write = Write::MoveHead { branch: id, expect: branch.head, head };
         self.record(&branch, &format!("moved {}", branch.name), write, &change)?;
-        Ok(Answer::Branch(Box::new(self.branch(id)?)))
+        Ok(Answer::Branch(Box::new(self.sessions.branch(id)?)))
     }
 
     /// Stands on a sibling of the node, or of the nearest message above it that has any.
     pub(crate) fn sibling(&mut self, id: BranchId, node: NodeId, step: i32) -> Result<Answer, Failure> {
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let mut at = session.tree.slot(node);
         while let Some(slot) = at {
             let (place, count) = session.tree.place(slot);
@@ -339,8 +341,8 @@ impl Core {
 
     /// A hand-edited state at the branch's head.
     pub(crate) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let slot = session.head(&branch).ok_or_else(|| {
             Failure::user("A state block belongs to a message, and this branch has none yet.")
                 .todo("Send a message first.")
@@ -362,18 +364,18 @@ impl Core {
         let change = Change::State { branch: id, before, after: Some(version.version) };
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
         self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
-        let session = self.session_mut(id)?;
+        let session = self.sessions.of_branch_mut(id)?;
         session.add_states([version]);
         session.state_missing.remove(&id);
         self.show_branch(id);
-        let state = self.branch(id)?.state;
+        let state = self.sessions.branch(id)?.state;
         self.say(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
     /// Takes the state that came with an import: from now on it counts, as a version of the person's.
     pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let offered = self.branch(id)?.offered.ok_or_else(|| {
+        let offered = self.sessions.branch(id)?.offered.ok_or_else(|| {
             Failure::user(
                 "This branch has no imported state to \
             adopt.",
@@ -384,8 +386,8 @@ impl Core {
 
     /// The newest state block among the messages of the path, found again in their texts.
     pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let answers: Vec<NodeId> = path
             .iter()

@@ -40,7 +40,7 @@ impl Core {
                 swaps.push(over(&target, copied(mark, &source)));
                 continue;
             }
-            let session = self.session_of(from)?;
+            let session = self.sessions.of_branch(from)?;
             let slots = slots_of(session, &source, &atom)?;
             let tip = slots.last().copied().zip(session.head(&target));
             if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
@@ -53,7 +53,7 @@ impl Core {
         }
         if together {
             let mut all: Vec<Slot> = parts.concat();
-            let session = self.session_of(from)?;
+            let session = self.sessions.of_branch(from)?;
             all.sort_unstable_by_key(|slot| session.tree.depth(*slot));
             all.dedup();
             parts = if all.is_empty() { Vec::new() } else { vec![all] };
@@ -73,12 +73,12 @@ impl Core {
     /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
     /// (undoable). An earlier result of the same branch there goes.
     pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
-        let parent = self.branch(from)?.parent;
+        let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
             Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
         })?;
         let (source, target) = self.two(from, onto)?;
-        let session = self.session_of(from)?;
+        let session = self.sessions.of_branch(from)?;
         let path = session.head(&source).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
@@ -94,7 +94,7 @@ impl Core {
 
     /// Two branches of one session.
     fn two(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
-        let session = self.session_of(from)?;
+        let session = self.sessions.of_branch(from)?;
         if from == onto {
             return Err(Failure::user("The text is already on that branch.").todo("Choose another branch."));
         }
@@ -103,7 +103,7 @@ impl Core {
 
     /// Messages as a text that may stand on another branch. Of a result only the last turn is told; it links to all.
     fn carried_over(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
-        let session = self.session_of(source.id)?;
+        let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
         let mut parts = Vec::new();
@@ -162,7 +162,7 @@ impl Core {
             writes.extend(self.mark_step(&change, "brought from another branch"));
             changes.push(change);
         }
-        let session = self.branch(onto)?.session;
+        let session = self.sessions.branch(onto)?.session;
         writes.push(self.operation(session, what.to_owned(), changes.clone()));
         self.store.write(writes)?;
         self.apply_marks(onto, &changes);

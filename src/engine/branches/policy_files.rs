@@ -75,10 +75,14 @@ impl Core {
         let same = self.setup.policies.get(name) == Some(&spec);
         self.setup.policies.insert(name.to_owned(), spec);
         if !same {
-            let branches: Vec<BranchId> =
-                self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
+            let branches: Vec<BranchId> = self
+                .sessions
+                .open
+                .values()
+                .flat_map(|session| session.branches.iter().map(|branch| branch.id))
+                .collect();
             for branch in branches {
-                let taken = self.branch(branch).and_then(|branch| self.rules(&branch));
+                let taken = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
                 if taken.is_ok_and(|rules| rules.policy.name == name) {
                     self.show_branch(branch);
                 }

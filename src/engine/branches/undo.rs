@@ -17,7 +17,7 @@ use crate::store::types::Write;
 impl Core {
     /// Undoes the newest operation of the session that is not undone and that no call has used up.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
-        let ops = self.store.ops(self.session()?.card.id)?;
+        let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut passed = Vec::new();
         for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
             let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
@@ -40,7 +40,7 @@ impl Core {
 
     /// Does the oldest undone operation again that no call has used up.
     pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
-        let ops = self.store.ops(self.session()?.card.id)?;
+        let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut passed = Vec::new();
         for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
             let Remaining { changes, .. } = self.remaining(op.changes.clone());
@@ -84,7 +84,7 @@ impl Core {
 
     /// The mark that stands on an atom of a branch.
     fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
-        self.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
+        self.sessions.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
     }
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
@@ -97,7 +97,7 @@ impl Core {
         writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
-            let now = self.branch(*branch)?.anchor;
+            let now = self.sessions.branch(*branch)?.anchor;
             writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
@@ -141,22 +141,22 @@ impl Core {
     fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
-                self.branch(*branch)?;
+                self.sessions.branch(*branch)?;
                 same_kind(self.mark_on(*branch, target).as_ref(), before.as_deref())
             }
             Change::Head { branch, before, .. } => {
-                !self.live.contains_key(branch) && self.branch(*branch)?.head == *before
+                !self.turns.live.contains_key(branch) && self.sessions.branch(*branch)?.head == *before
             }
-            Change::Name { branch, before, .. } => self.branch(*branch)?.name == *before,
+            Change::Name { branch, before, .. } => self.sessions.branch(*branch)?.name == *before,
             Change::Archived { branch, before, after } => {
-                self.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
             }
             Change::Forked { branch } => {
-                self.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
             }
-            Change::Overrides { branch, before, .. } => self.branch(*branch)?.overrides == **before,
-            Change::Title { before, .. } => self.session()?.card.title == *before,
-            Change::Capsules { branch, before, .. } => self.branch(*branch)?.capsules == *before,
+            Change::Overrides { branch, before, .. } => self.sessions.branch(*branch)?.overrides == **before,
+            Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
+            Change::Capsules { branch, before, .. } => self.sessions.branch(*branch)?.capsules == *before,
             Change::State { .. } | Change::File { .. } => true,
             Change::Tag { session, node, before, .. } => self.tag_stands(*session, *node, before.as_ref()),
             Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
@@ -171,8 +171,9 @@ impl Core {
 
     /// Whether a branch can be put away: nothing is coming on it, and another one is open.
     fn may_leave(&self, branch: BranchId) -> bool {
-        let others = self.session_of(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
-        others && !self.live.contains_key(&branch)
+        let others =
+            self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
+        others && !self.turns.live.contains_key(&branch)
     }
 
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
@@ -191,7 +192,7 @@ impl Core {
                 vec![Write::SetOverrides { branch: *branch, overrides: after.clone() }]
             }
             Change::Title { after, .. } => {
-                let session = self.session().map(|session| session.card.id);
+                let session = self.sessions.current().map(|session| session.card.id);
                 session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
             }
             Change::Capsules { branch, before, after } => {
@@ -203,7 +204,7 @@ impl Core {
             Change::Memory { before, after } => self.memory_writes(before.as_deref(), after.as_deref()),
             Change::File { .. } => Vec::new(),
             Change::State { branch, before, after } => {
-                let Ok(session) = self.session_of(*branch) else { return Vec::new() };
+                let Ok(session) = self.sessions.of_branch(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
                     let withdrawn = (Some(state.version) == *before).then_some(true);
                     let back = (Some(state.version) == *after).then_some(false);
@@ -252,7 +253,7 @@ impl Core {
     }
 
     fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
-        if let Ok(session) = self.session_mut(id)
+        if let Ok(session) = self.sessions.of_branch_mut(id)
             && let Some(branch) = session.branch_mut(id)
         {
             change(branch);
@@ -260,7 +261,7 @@ impl Core {
     }
 
     fn swap_states(&mut self, id: BranchId, before: Option<u32>, after: Option<u32>) {
-        if let Ok(session) = self.session_mut(id) {
+        if let Ok(session) = self.sessions.of_branch_mut(id) {
             for state in &mut session.states {
                 state.withdrawn = match state.version {
                     version if Some(version) == before => true,
@@ -270,14 +271,14 @@ impl Core {
             }
             session.refresh_state(id);
         }
-        if let Ok(branch) = self.branch(id) {
+        if let Ok(branch) = self.sessions.branch(id) {
             self.say(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
         }
     }
 
     /// Standing on a branch that was put away: stand on its parent, or on any open one.
     fn leave_archived(&mut self, id: BranchId) {
-        let Ok(session) = self.session_mut(id) else { return };
+        let Ok(session) = self.sessions.of_branch_mut(id) else { return };
         let Ok(branch) = session.branch(id) else { return };
         if session.current != id || !branch.archived {
             return;
@@ -300,7 +301,7 @@ impl Core {
             return self.put_tag(*session, *node, after.as_ref());
         }
         let Change::Title { after, .. } = change else { return };
-        let Some(session) = self.current.and_then(|id| self.sessions.get_mut(&id)) else { return };
+        let Some(session) = self.sessions.current_id.and_then(|id| self.sessions.open.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
         let card = session.card.clone();
         self.say(Event::Session(SessionEvent::Card(card)));

@@ -22,7 +22,7 @@ use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::queries::provider_failure;
 use crate::engine::plans::worker::Stored;
-use crate::engine::startup::setup::Rules;
+use crate::engine::startup::rules::Rules;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;

@@ -20,8 +20,8 @@ const MOST_USES: usize = 1_000;
 impl Core {
     /// The calls that a branch's path is made of and those made on it, or all of its session.
     pub(crate) fn ledger(&self, id: BranchId, whole: bool) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let mut ledger = ledger(session, &branch, whole);
         ledger.uses = self.use_totals(session, &branch, whole)?;
         Ok(Answer::Ledger(Box::new(ledger)))

@@ -4,8 +4,8 @@
 
 use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
 use crate::domain::call::model::Price;
+use crate::domain::call::usage::Usage;
 use crate::domain::planning::plan::ContextPlan;
-use crate::engine::core::Core;
 use crate::store::Store;
 use std::collections::BTreeMap;
 
@@ -26,8 +26,31 @@ impl Meters {
         self.0.clear();
     }
 
-    fn of(&mut self, store: &Store, key: Key) -> Option<Calibration> {
+    /// What is known of how a plan's model counts.
+    pub(crate) fn calibration(&mut self, store: &Store, plan: &ContextPlan) -> Option<Calibration> {
+        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
         *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key))
+    }
+
+    /// What a plan's call costs before it is sent, where prices are known.
+    pub(crate) fn prompt_cost(
+        &mut self,
+        store: &Store,
+        price: Option<Price>,
+        plan: &ContextPlan,
+        same: u32,
+    ) -> Option<PromptCost> {
+        let calibration = self.calibration(store, plan);
+        price.map(|price| {
+            PromptCost::new(&price, plan.est_total, same, plan.budget.reserved_output, calibration.as_ref())
+        })
+    }
+
+    /// Whether a server read far less of a plan than was sent.
+    pub(crate) fn short_read(&mut self, store: &Store, plan: &ContextPlan, usage: &Usage) -> Option<ShortRead> {
+        let calibration = self.calibration(store, plan);
+        let expected = calibration.map_or(plan.est_total, |known| known.apply(plan.est_total));
+        ShortRead::find(plan.est_total, plan.framing + plan.tools, calibration.as_ref(), usage.prompt_read(expected)?)
     }
 }
 
@@ -56,31 +79,4 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     learn(store, None).into_iter().map(row).collect()
-}
-
-impl Core {
-    /// What is known of how a plan's model counts.
-    pub(crate) fn calibration(&mut self, plan: &ContextPlan) -> Option<Calibration> {
-        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
-        self.meters.of(&self.store, key)
-    }
-
-    /// What a plan's call costs before it is sent, where prices are known.
-    pub(crate) fn prompt_cost(&mut self, price: Option<Price>, plan: &ContextPlan, same: u32) -> Option<PromptCost> {
-        let calibration = self.calibration(plan);
-        price.map(|price| {
-            PromptCost::new(&price, plan.est_total, same, plan.budget.reserved_output, calibration.as_ref())
-        })
-    }
-
-    /// Whether a server read far less of a plan than was sent.
-    pub(crate) fn short_read(
-        &mut self,
-        plan: &ContextPlan,
-        usage: &crate::domain::call::usage::Usage,
-    ) -> Option<ShortRead> {
-        let calibration = self.calibration(plan);
-        let expected = calibration.map_or(plan.est_total, |known| known.apply(plan.est_total));
-        ShortRead::find(plan.est_total, plan.framing + plan.tools, calibration.as_ref(), usage.prompt_read(expected)?)
-    }
 }

@@ -2,6 +2,7 @@
 //! Not for: calls of a turn (`turns`).
 
 pub(super) mod auxiliary_call;
+pub(super) mod comparisons;
 pub(super) mod diff_worker;
 pub(super) mod ledger;
 pub(super) mod meters;
@@ -10,3 +11,4 @@ pub(super) mod quirks;
 pub(super) mod race;
 pub(super) mod replay;
 pub(super) mod rerun;
+pub(super) mod stored_runs;

@@ -3,6 +3,7 @@
 //! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::explain::cause`).
 
 use super::diff_worker::{DiffContext, WantedCall, stale};
+use super::stored_runs::{one_run, unreadable};
 use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -20,9 +21,7 @@ use crate::domain::planning::diff::{
 use crate::domain::planning::plan::{ContextPlan, RowKind};
 use crate::domain::planning::row_matching::{self, subject};
 use crate::engine::api::{Answer, CallSelector};
-use crate::engine::plans::queries::{one_run, unreadable};
-use crate::engine::sessions::session::SessionSnapshot;
-use crate::engine::turns::reflect::lineage;
+use crate::engine::sessions::session::{SessionSnapshot, lineage};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;

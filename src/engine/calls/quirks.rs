@@ -6,21 +6,14 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::model::{Profile, Quirk};
 use crate::engine::api::{Answer, Event, Finding, ProgramEvent};
 use crate::engine::core::Core;
-use crate::engine::startup::setup::LearnedSettings;
-use crate::engine::turns::live::Live;
+use crate::engine::startup::learned::LearnedSettings;
+use crate::engine::turns::state::{Live, RefusedRequest};
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
 /// The quirks of a profile's models, as they are stored. What earlier versions wrote (a list without models) is not
 /// taken: nobody knows to which model it belongs, and what still holds is learned again by one refusal.
 type Stored = BTreeMap<String, Vec<Quirk>>;
-
-/// A request that was refused for its form.
-pub(crate) struct RefusedRequest {
-    digest: Hash,
-    quirk: Quirk,
-    failure: Failure,
-}
 
 impl Core {
     /// Reads the quirks that this and other windows learned; says whether they are other than before.

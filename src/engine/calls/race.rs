@@ -11,7 +11,7 @@ use crate::domain::planning::variant;
 use crate::engine::api::Answer;
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
-use crate::engine::startup::setup::Rules;
+use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ impl Core {
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.must_rest_everywhere(id)?;
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let (mut sprouts, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
         let mut taken = 1;
@@ -35,7 +35,7 @@ impl Core {
             let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
             let rules = self.rules(&trial)?;
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
-            let name = fresh_name(self.session_of(id)?, "race", taken);
+            let name = fresh_name(self.sessions.of_branch(id)?, "race", taken);
             taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
             let mut sprout = NewBranch::new(name, Some(overrides.clone()));
             let record = BranchRun {
@@ -57,16 +57,16 @@ impl Core {
         }
         let what = format!("started a race of {}", arms.len());
         let made = self.sprout(id, None, sprouts, what)?;
-        self.session_mut(id)?.races.extend(records.iter().cloned());
+        self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
-        let branches = made.into_iter().map(|id| self.branch(id)).collect::<Result<Vec<_>, _>>()?;
+        let branches = made.into_iter().map(|id| self.sessions.branch(id)).collect::<Result<Vec<_>, _>>()?;
         Ok(Answer::Race(branches))
     }
 
     /// Keeps one branch of a race and puts the others away. It takes the name of the branch that was raced, which goes with
     /// them, unless that one has gone on since and has something of its own.
     pub(crate) fn keep_one(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let kept = session.branch(id)?.clone();
         let of = |branch: BranchId| session.races.iter().find(|record| record.branch == branch);
         let Some(record) = of(id) else {
@@ -105,7 +105,7 @@ impl Core {
         writes.push(Write::UseBranch(id));
         writes.push(self.operation(session, what.clone(), changes.clone()));
         self.store.write(writes)?;
-        self.session_mut(id)?.current = id;
+        self.sessions.of_branch_mut(id)?.current = id;
         for change in &changes {
             self.apply(change, true);
         }
@@ -116,11 +116,11 @@ impl Core {
     pub(crate) fn put_away(&mut self, ids: &[BranchId]) -> Result<Answer, Failure> {
         let (mut writes, mut changes) = (Vec::new(), Vec::new());
         let Some(first) = ids.first() else { return Ok(Answer::Done(String::new())) };
-        let session = self.session_of(*first)?;
+        let session = self.sessions.of_branch(*first)?;
         let (id, open) = (session.card.id, session.branches.iter().filter(|branch| !branch.archived).count());
         for branch in ids {
             self.must_rest(*branch)?;
-            let found = self.session_of(*first)?.branch(*branch)?;
+            let found = self.sessions.of_branch(*first)?.branch(*branch)?;
             if !found.archived {
                 writes.push(Write::Archive { branch: *branch, archived: true });
                 changes.push(Change::Archived { branch: *branch, before: false, after: true });

@@ -2,6 +2,7 @@
 //! scratch branch of their own, so that nothing of the original is touched.
 //! Not for: new answers to a question as the branch stands now (`plans::draft`).
 
+use super::stored_runs::{one_run, unreadable};
 use crate::context::explain::variant;
 use crate::context::policy::lanes;
 use crate::context::render::{Outline, checks, render};
@@ -20,11 +21,10 @@ use crate::engine::core::Core;
 use crate::engine::indexing::messages::searchable;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
-use crate::engine::plans::queries::{one_run, unreadable};
 use crate::engine::plans::sources::summaries::all_texts;
 use crate::engine::plans::worker::{Solved, Stored};
 use crate::engine::sessions::session::Session;
-use crate::engine::startup::setup::Rules;
+use crate::engine::startup::rules::Rules;
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -51,14 +51,14 @@ impl Core {
         without: Option<&ItemName>,
     ) -> Result<Answer, Failure> {
         let run = one_run(&self.store, prefix)?;
-        if !self.sessions.contains_key(&run.session) {
-            self.sessions.insert(run.session, Session::load(&self.store, run.session)?);
+        if !self.sessions.open.contains_key(&run.session) {
+            self.sessions.open.insert(run.session, Session::load(&self.store, run.session)?);
         }
         let mut stored = stored(&self.store, &run)?;
         let after = self.place(&run)?;
         let (profile, model) = to;
         let elsewhere = profile.is_some();
-        let parent = self.branch(run.branch)?;
+        let parent = self.sessions.branch(run.branch)?;
         let mut overrides = Overrides {
             profile: profile.or_else(|| Some(run.profile.clone())),
             model: model.or_else(|| Some(run.model.clone()).filter(|_| !elsewhere)),
@@ -81,7 +81,7 @@ impl Core {
             let made = variant::without(&stored.plan, &stored.request, row.atom);
             stored.plan = made.ok_or_else(|| Failure::user("The question itself can't be left out."))?;
         }
-        let session = self.session_of(run.branch)?;
+        let session = self.sessions.of_branch(run.branch)?;
         let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, session, &run)? };
         let solved = self.solved_again(stored, contents, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
@@ -94,20 +94,20 @@ impl Core {
             return Err(kept(Failure::user("The stored call no longer gives the bytes that were sent."))
                 .todo("One of its messages may have been deleted since; leave an item out, or ask again."));
         }
-        let name = fresh_name(self.session_of(run.branch)?, "replay", 1);
+        let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
         let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
-        let branch = Box::new(self.branch(id)?);
+        let branch = Box::new(self.sessions.branch(id)?);
         let left = left.map(|row| (row.atom, row.title));
         Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
 
     /// The node after which a call's answer stood, or would have.
     fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
-        let session = self.session_of(run.branch)?;
+        let session = self.sessions.of_branch(run.branch)?;
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
         let asked = run.user.filter(|_| run.round == 1);
         above.or(asked).ok_or_else(|| {

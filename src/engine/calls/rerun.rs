@@ -8,12 +8,13 @@ use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleS
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::trace::{Done, More, ToolTrace};
 use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::startup::setup;
 use crate::engine::tools::traces;
 use crate::engine::turns::consent::{by_rule, protection, sight, warned};
-use crate::engine::turns::tool_calls::lost_call;
-use crate::engine::turns::tool_calls::{CallDecision, Host, One};
+use crate::engine::turns::state::{RerunEvent, RunningCall};
+use crate::engine::turns::tool_calls::{CallDecision, Host, One, lost_call};
 use crate::store::Store;
 use crate::store::types::Write;
 use crate::tools;
@@ -22,29 +23,10 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// The call under way.
-pub(crate) struct RunningCall {
-    session: SessionId,
-    view: AgainView,
-    /// The result of then.
-    before: Option<String>,
-    /// Where the word goes.
-    reply: Option<Sender<CallDecision>>,
-    cancel: Arc<AtomicBool>,
-}
-
-/// What its thread tells.
-pub(crate) enum RerunEvent {
-    /// It is understood and waits for a word.
-    Wants(ToolEffect, Sender<CallDecision>),
-    /// It ended.
-    Ended(Box<Done>, u64),
-}
-
 impl Core {
     /// Begins.
     pub(crate) fn run_again(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
-        if self.again.is_some() {
+        if self.turns.rerun.is_some() {
             return Err(
                 Failure::new(FailureKind::Busy, "Another call is already running again.").todo("Stop it first.")
             );
@@ -77,7 +59,7 @@ impl Core {
         let sight = self.sight(branch);
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
-        let ended = |done, millis| Inbox::Again(Box::new(RerunEvent::Ended(done, millis)));
+        let ended = |done, millis| Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Ended(done, millis))));
         let work = move || {
             let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
@@ -89,7 +71,7 @@ impl Core {
         };
         self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
         self.say(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
-        self.again = Some(RunningCall { session, view, before, reply: None, cancel });
+        self.turns.rerun = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))
     }
 
@@ -102,11 +84,11 @@ impl Core {
     }
 
     fn again_wants(&mut self, deed: ToolEffect, reply: Sender<CallDecision>) {
-        let Some(branch) = self.again.as_ref().map(|again| again.view.branch) else { return };
+        let Some(branch) = self.turns.rerun.as_ref().map(|again| again.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
         let deed = warned(deed, &sight);
-        let Some(again) = &mut self.again else { return };
+        let Some(again) = &mut self.turns.rerun else { return };
         let trace = &mut again.view.trace;
         trace.more.protection = protection(&deed);
         // A person asked for it, which is all that looking needs.
@@ -133,13 +115,13 @@ impl Core {
         consent: Consent,
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
-        if self.again.as_ref().is_none_or(|again| again.reply.is_none()) {
+        if self.turns.rerun.as_ref().is_none_or(|again| again.reply.is_none()) {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
-        let branch = self.again.as_ref().map(|again| again.view.branch);
+        let branch = self.turns.rerun.as_ref().map(|again| again.view.branch);
         let sight = branch.map(|branch| self.sight(branch)).unwrap_or_default();
-        if let Some(again) = &mut self.again {
+        if let Some(again) = &mut self.turns.rerun {
             again.view.trace.word = Some("you".into());
             let sight = match &again.view.state {
                 AgainState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
@@ -157,13 +139,13 @@ impl Core {
 
     /// Stops it.
     pub(crate) fn stop_again(&mut self) -> Result<Answer, Failure> {
-        let again = self.again.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
+        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
         again.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }
 
     fn again_ended(&mut self, done: &Done, millis: u64) {
-        let Some(RunningCall { session, mut view, before, .. }) = self.again.take() else { return };
+        let Some(RunningCall { session, mut view, before, .. }) = self.turns.rerun.take() else { return };
         self.changed_files(session, &done.changed);
         let tokens = self.setup.counter.count(setup::encoding(&self.setup), &done.output.body);
         traces::ended(&mut view.trace, done, tokens, millis);
@@ -196,7 +178,7 @@ struct SideCall {
 impl Host for SideCall {
     fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = inbox.send(Inbox::Again(Box::new(RerunEvent::Wants(deed, reply))));
+        let _ = inbox.send(Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Wants(deed, reply)))));
     }
 
     fn said(&self, _: &str) {}

@@ -26,9 +26,10 @@ impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
     pub(crate) fn code_changed(&mut self) {
         let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
-        let takes = |rules: &crate::engine::startup::setup::Rules| rules.code.is_some() && rules.mode != Mode::Off;
-        let wanted = self.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
-        if wanted && !self.live.contains_key(&branch) {
+        let takes = |rules: &crate::engine::startup::rules::Rules| rules.code.is_some() && rules.mode != Mode::Off;
+        let wanted =
+            self.sessions.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
+        if wanted && !self.turns.live.contains_key(&branch) {
             self.plans.outdate();
         }
     }
@@ -36,18 +37,18 @@ impl Core {
     /// A branch's tools, with those for code where they are offered.
     pub(crate) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
         let inner = tools?;
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch)).ok();
+        let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch)).ok();
         let rules = rules.filter(|_| self.learned.offers_code(&self.setup));
         let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
             return Some(inner);
         };
-        let (book, counter) = (self.code_indexer.book(), self.setup.counter.clone());
+        let (book, counter) = (self.workers.code.book(), self.setup.counter.clone());
         Some(Arc::new(WithAdded { inner, added: CodeTools { book, rules, counter, encoding } }))
     }
 
     /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.
     pub(crate) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
-        if !self.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
+        if !self.sessions.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
             return BTreeSet::new();
         }
         let away = |held: &LoadedWorkspace| {
@@ -57,13 +58,16 @@ impl Core {
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
             near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
         };
-        self.code_indexer.book().look(away).unwrap_or_default()
+        self.workers.code.book().look(away).unwrap_or_default()
     }
 
     /// What was said of another focus, and what of it is nothing here, as far as the code is known.
     pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
-        let known =
-            self.trusted.then(|| self.code_indexer.book().look(|held| scope(&held.index, focus).unknown)).flatten();
+        let known = self
+            .tools
+            .trusted
+            .then(|| self.workers.code.book().look(|held| scope(&held.index, focus).unknown))
+            .flatten();
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
                 let unknown = unknown.join(", ");
@@ -75,13 +79,13 @@ impl Core {
 
     /// Has the code looked at again while a plan that takes some of it is on the screen.
     pub(crate) fn watch_code(&mut self) {
-        let Ok(branch) = self.session().map(|session| session.current) else { return };
-        if self.setup.patient || !self.trusted || !self.plans.drawn.contains_key(&branch) {
+        let Ok(branch) = self.sessions.current().map(|session| session.current) else { return };
+        if self.setup.patient || !self.tools.trusted || !self.plans.drawn.contains_key(&branch) {
             return;
         }
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
-            self.code_indexer.book().watch();
+            self.workers.code.book().watch();
         }
     }
 
@@ -101,7 +105,7 @@ impl Core {
         let indexed = || {
             let find =
                 |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
-            self.looks_at_code(branch).then(|| self.code_indexer.book().look(find)).flatten().flatten()
+            self.looks_at_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
         };
         row().or_else(mark).or_else(indexed)
     }
@@ -113,7 +117,7 @@ impl Core {
             return Vec::new();
         }
         self.keep_back(Some(branch.id));
-        let book = self.code_indexer.book();
+        let book = self.workers.code.book();
         book.freshen();
         let symbols =
             |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();

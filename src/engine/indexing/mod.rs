@@ -5,5 +5,6 @@ pub(super) mod code_indexer;
 pub(super) mod code_refresh;
 pub(super) mod code_workspace;
 pub(super) mod messages;
+pub(super) mod priority;
 pub(super) mod retrieve;
 pub(super) mod vectors;

@@ -2,12 +2,13 @@
 //! Not for: plans (`plans::sources::retrieval`).
 
 use super::messages::PathIndex;
-use super::vectors::Priority;
+use super::priority::Priority;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::call::tokens::Encoding;
 use crate::engine::api::{Answer, Retrieved, Ticket};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::Inbox;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
@@ -46,10 +47,10 @@ impl Core {
         wish: RetrievalRequest,
     ) -> Result<(), Failure> {
         let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        if !self.sessions.contains_key(&id) {
-            self.sessions.insert(id, Session::load(&self.store, id)?);
+        if !self.sessions.open.contains_key(&id) {
+            self.sessions.open.insert(id, Session::load(&self.store, id)?);
         }
-        let session = self.sessions.get(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let session = self.sessions.open.get(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
         let branch = session.branch(Self::named_branch(session, branch)?)?;
         let path = session.paths.get(&session.tree, session.head(branch));
         let rules = self.rules(branch)?;

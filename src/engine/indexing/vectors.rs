@@ -6,6 +6,7 @@
 //! name where one is known), so that branches and sessions share it.
 
 use super::messages::searchable;
+use super::priority::Priority;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
@@ -108,15 +109,6 @@ struct Inner {
 /// See the module. Clones share the thread.
 #[derive(Clone)]
 pub(crate) struct Vectors(Arc<Inner>);
-
-/// How a look may use an embedder.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Priority {
-    /// Somebody types: no server elsewhere is asked.
-    Typing,
-    /// It was asked for.
-    Asked,
-}
 
 impl Vectors {
     /// Starts the thread. `patient`: a look waits until what the store holds is read.

@@ -6,7 +6,7 @@ use crate::domain::base::hash::Fields;
 use crate::domain::conversation::mark::marks_digest;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::Basis;
-use crate::engine::startup::setup::wire_digest;
+use crate::engine::startup::rules::wire_digest;
 
 /// The basis of an input that was gathered for a snapshot.
 pub(super) fn of(snapshot: &Snapshot, input: &PlanInput) -> Basis {

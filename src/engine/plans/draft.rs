@@ -5,7 +5,7 @@
 //! and none while a turn is open, so that one act of a person is one call.
 
 use super::snapshot::{self, Question};
-use super::state::ScreenDraft;
+use super::state::{LastPlan, PlanPurpose, ScreenDraft};
 use super::worker::{Done, Indexed, Solution, Solved};
 use crate::context::render::{first_other, same_prefix};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -18,26 +18,9 @@ use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
-use crate::engine::indexing::vectors::Priority;
+use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::session::Session;
-use crate::engine::startup::setup::Rules;
-use crate::engine::turns::aside::Waiting;
-
-/// What a planning job was for.
-pub(crate) enum PlanPurpose {
-    Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
-    Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },
-    Round,
-    Aside(Waiting),
-}
-
-/// The last plan drawn for a branch.
-#[derive(Clone)]
-pub(crate) struct LastPlan {
-    pub(crate) draft: Draft,
-    pub(crate) revision: u64,
-    pub(crate) solved: Solved,
-}
+use crate::engine::startup::rules::Rules;
 
 impl Core {
     /// What a draft asks, on a session's branch.
@@ -135,14 +118,14 @@ impl Core {
 
     /// Gives the number of the job.
     fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<u64, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.submit(&branch, &question, purpose)
     }
 
     /// What a draft asks, with the message that it replies to.
     pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
-        let question = Self::question(self.session_of(branch.id)?, branch, draft)?;
+        let question = Self::question(self.sessions.of_branch(branch.id)?, branch, draft)?;
         let reply = match &draft.kind {
             DraftKind::Message => branch.reply,
             DraftKind::Edit(node) => branch.reply.or_else(|| self.replied(*node)),
@@ -163,7 +146,7 @@ impl Core {
 
     /// Starts solving the next round of an open turn.
     pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let reply = question.reply.or_else(|| self.reply_above(id, question.base));
         self.submit(&branch, &Question { reply, ..question }, PlanPurpose::Round).map(drop)
     }
@@ -180,7 +163,7 @@ impl Core {
         question: &Question,
         purpose: PlanPurpose,
     ) -> Result<u64, Failure> {
-        let mut snapshot = snapshot::take(self.session_of(branch.id)?, branch, rules, question);
+        let mut snapshot = snapshot::take(self.sessions.of_branch(branch.id)?, branch, rules, question);
         let sends = !matches!(purpose, PlanPurpose::Draw { .. });
         if sends {
             snapshot.priority = Priority::Asked;
@@ -315,7 +298,7 @@ impl Core {
 
     /// A solved plan as the screen gets it.
     pub(crate) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
-        let rules = self.branch(branch).and_then(|branch| self.rules(&branch));
+        let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
         self.recall_request(branch);
         let before = self.plans.outlines.get(&branch);
@@ -325,8 +308,8 @@ impl Core {
             plan: solved.plan.clone(),
             request_digest: solved.wire.digest,
             bytes: solved.wire.bytes.len() as u64,
-            calibration: self.calibration(&solved.plan),
-            cost: self.prompt_cost(price, &solved.plan, same.unwrap_or(0)),
+            calibration: self.learned.meters.calibration(&self.store, &solved.plan),
+            cost: self.learned.meters.prompt_cost(&self.store, price, &solved.plan, same.unwrap_or(0)),
             same_prefix: same,
             breaks,
         }
@@ -366,7 +349,8 @@ impl Core {
 
     /// Whether an embedder elsewhere was not asked about a draft while it was typed.
     fn withheld(&self, draft: &Draft) -> bool {
-        !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
+        !draft.text.trim().is_empty()
+            && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
     /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
@@ -383,7 +367,7 @@ impl Core {
         if nothing {
             return Err(Failure::user("There is nothing to send yet.").todo("Type a message first."));
         }
-        if self.live.contains_key(&branch) {
+        if self.turns.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .kept("Your draft is kept.")
                 .todo("Wait for it, stop it with Esc, or fork and ask there."));
@@ -393,7 +377,7 @@ impl Core {
                 .kept("Your draft is kept.")
                 .todo("Wait for it, or stop it with Esc."));
         }
-        let rules = self.rules(&self.branch(branch)?)?;
+        let rules = self.rules(&self.sessions.branch(branch)?)?;
         self.setup
             .servers
             .ready(&rules.profile)

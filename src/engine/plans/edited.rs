@@ -3,7 +3,8 @@
 //! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::render::edited`).
 
 use super::input_builder::InputBuilder;
-use super::snapshot::{self, Snapshot};
+use super::results::EditedBody;
+use super::snapshot;
 use super::worker::{self, Planner, Solved, Stored, WorkerTask};
 use crate::context::render::Outline;
 use crate::context::render::checks::count_body;
@@ -17,25 +18,12 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, RawPart, RawRequest, Ticket};
-use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Priority;
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, PlanReport};
+use crate::engine::indexing::priority::Priority;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-
-/// A body edited by hand, on its way to the planner's thread and back.
-pub(crate) struct EditedBody {
-    ticket: Ticket,
-    branch: BranchId,
-    revision: u64,
-    draft: Draft,
-    body: Arc<str>,
-    sends: bool,
-    /// What would be sent otherwise: drawn already, or to be solved.
-    base: Option<Solved>,
-    snapshot: Option<Snapshot>,
-    made: Option<Result<(Solved, BodyCount), Failure>>,
-}
 
 impl Core {
     /// The body of the plan drawn last, with what it consists of.
@@ -82,7 +70,7 @@ impl Core {
             })?;
             self.claim(id)?;
         }
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
         if named != asks {
@@ -96,7 +84,7 @@ impl Core {
         let snapshot = if base.is_some() {
             None
         } else {
-            let mut snapshot = snapshot::take(self.session_of(id)?, &branch, rules, &question);
+            let mut snapshot = snapshot::take(self.sessions.of_branch(id)?, &branch, rules, &question);
             snapshot.priority = Priority::Asked;
             snapshot.waits = sends || self.setup.patient;
             Some(snapshot)
@@ -180,7 +168,7 @@ fn task(mut hand: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerT
         if let Some(base) = hand.base.take() {
             hand.made = Some(put_together(builder, &base, &mut hand.draft, &hand.body));
         }
-        let _ = inbox.send(Inbox::ByHand(Box::new(hand)));
+        let _ = inbox.send(Inbox::Plan(PlanReport::EditedBody(Box::new(hand))));
     })
 }
 

@@ -2,6 +2,7 @@
 //! mentions, likeness.
 //! Not for: what these mean (`context::policy`).
 
+use super::caches::MessageTerms;
 use super::input_builder::{InputBuilder, bar};
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::activation::{HORIZON, activation};
@@ -15,47 +16,14 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
 use crate::domain::conversation::message::{Content, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::state;
-use crate::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
+use crate::domain::planning::facts::{MessageFacts, Part, Task, TurnFacts};
 use crate::domain::planning::input::TurnInput;
 use crate::domain::planning::plan::Scores;
 use crate::domain::planning::tuning::{Adaptive, Choose};
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Messages remembered before the memory is emptied.
-const REMEMBERED: usize = 50_000;
 /// Messages read at a time.
 const BATCH: usize = 256;
-
-/// What is remembered of messages, for one list of words.
-#[derive(Default)]
-pub(crate) struct FactsCache {
-    spec: Option<Adaptive>,
-    noted: HashMap<Hash, Arc<MessageTerms>>,
-}
-
-impl FactsCache {
-    /// Forgets all.
-    pub(crate) fn forget(&mut self) {
-        self.noted.clear();
-    }
-
-    fn keep_for(&mut self, spec: &Adaptive) {
-        if self.spec.as_ref() != Some(spec) || self.noted.len() > REMEMBERED {
-            self.noted.clear();
-            self.spec = Some(spec.clone());
-        }
-    }
-}
-
-/// What a message's words tell.
-struct MessageTerms {
-    flags: Vec<Flag>,
-    terms: Vec<u64>,
-    /// `General` tells nothing.
-    task: Task,
-    priority: Option<u8>,
-}
 
 impl MessageTerms {
     fn of(role: Role, content: &Content, spec: &Adaptive) -> Self {

@@ -1,12 +1,8 @@
-//! Gathers a plan's input from a snapshot: fetches contents, projects them, counts them, and remembers the counts.
-//! Runs on the planner's thread. Not for: putting the input together (`input`) or solving (`context`).
+//! Fetches, renders and counts the messages that a plan's input is built from, and remembers the counts.
+//! Runs on the planner's thread. Not for: collecting a whole input (`collect`) or solving (`context`).
 
-use super::input::Work;
-use super::snapshot::Snapshot;
 use super::sources::card_text::CardSettings;
-use super::sources::memory::{self, Memories};
-use super::sources::retrieval as found;
-use crate::context;
+use super::sources::memory_terms::Memories;
 use crate::context::render::Texts;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
@@ -17,7 +13,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
 use crate::domain::planning::input::{MessageInput, Offer, PartInput, PlanInput, SendBarrier};
-use crate::domain::planning::plan::{Form, Warning};
+use crate::domain::planning::plan::Form;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::indexing::messages::MessageSearch;
 use crate::retrieval::cluster::QuestionPlace;
@@ -81,14 +77,14 @@ pub(crate) struct InputBuilder {
     memory: HashMap<(Hash, Encoding, bool), CountedMessage>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
-    pub(crate) facts: super::facts::FactsCache,
-    pub(crate) questions: super::sources::subjects::Questions,
+    pub(crate) facts: crate::engine::plans::caches::FactsCache,
+    pub(crate) questions: crate::engine::plans::caches::Questions,
     /// What the workspace says of itself.
     pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
     /// The workspace's code.
     pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
     pub(crate) analyzer: crate::code::parse::words::Analyzer,
-    pub(crate) weighed: crate::engine::tools::switches::ToolCostCache,
+    pub(crate) weighed: crate::engine::plans::caches::ToolCostCache,
 }
 
 impl BuiltInput {
@@ -114,12 +110,12 @@ impl InputBuilder {
             memory: HashMap::new(),
             contents: HashMap::new(),
             content_bytes: 0,
-            facts: super::facts::FactsCache::default(),
-            questions: super::sources::subjects::Questions::default(),
+            facts: crate::engine::plans::caches::FactsCache::default(),
+            questions: crate::engine::plans::caches::Questions::default(),
             project: None,
             code: None,
             analyzer: crate::code::parse::words::Analyzer::default(),
-            weighed: crate::engine::tools::switches::ToolCostCache::default(),
+            weighed: crate::engine::plans::caches::ToolCostCache::default(),
         }
     }
 
@@ -131,41 +127,6 @@ impl InputBuilder {
         self.finder.forget();
         self.facts.forget();
         self.questions.forget();
-    }
-
-    /// Gathers. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
-    pub(crate) fn gather(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
-        let (instead, why) = self.counter.settle(snapshot.rules.model.encoding);
-        let Some(why) = why else { return self.gather_counted(snapshot) };
-        let mut settled = snapshot.clone();
-        settled.rules.model.encoding = instead;
-        let mut found = self.gather_counted(&settled)?;
-        found.input.warnings.push(Warning::TokenizerUnused { why, instead });
-        Ok(found)
-    }
-
-    fn gather_counted(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
-        let joins = snapshot.rules.profile.dialect.strict_alternation;
-        let heads: Vec<&NodeHead> =
-            snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
-        self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
-        let asked = found::asked(self, snapshot)?;
-        let mut found = Work::new(self, snapshot, asked.as_deref().unwrap_or_default()).assemble()?;
-        found.input.allowance = found::limits(snapshot).retrieval_tokens;
-        super::sources::rules::add(self, snapshot, &mut found)?;
-        found.contents.subject = super::sources::subjects::place(self, snapshot, asked.as_deref())?;
-        memory::add(self, snapshot, asked.as_deref(), &mut found)?;
-        let code = super::sources::code::add(self, snapshot, asked.as_deref(), &mut found)?;
-        // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
-        if let Some(already_in) = context::already_in(&found.input, found.input.allowance) {
-            super::sources::error_pairs::add(self, snapshot, &already_in, &mut found)?;
-            if let Some(look) = code {
-                look.add(self, snapshot, &already_in, &mut found)?;
-            }
-            found::add(self, snapshot, asked, &already_in, &mut found)?;
-        }
-        super::sources::suggested_pins::add(snapshot, &mut found.input);
-        Ok(found)
     }
 
     /// The store.
@@ -189,7 +150,7 @@ impl InputBuilder {
     }
 
     /// Counts the messages that are not remembered yet, with one read for contents and one for known counts.
-    fn prepare(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
+    pub(crate) fn prepare(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
         if self.memory.len() > REMEMBERED {
             self.memory.clear();
         }

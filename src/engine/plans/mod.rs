@@ -2,6 +2,8 @@
 //! Not for: solving (the room `context`).
 
 mod basis;
+pub(super) mod caches;
+pub(super) mod collect;
 pub(super) mod draft;
 pub(super) mod edited;
 pub(super) mod facts;
@@ -11,8 +13,10 @@ pub(super) mod labels;
 pub(super) mod preview;
 pub(super) mod previous_request;
 pub(super) mod queries;
+pub(super) mod results;
 pub(super) mod snapshot;
 pub(crate) mod sources;
 pub(crate) mod state;
+pub(super) mod tool_costs;
 pub(super) mod what_if;
 pub(super) mod worker;

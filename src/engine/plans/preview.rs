@@ -3,34 +3,22 @@
 //! Not for: doing it (`branches::marks`), or other settings (`what_if`).
 
 use super::input_builder::InputBuilder;
+use super::results::PreviewWork;
 use super::snapshot::{self, Snapshot};
 use super::worker::{self, Planner, Solved, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::model::Price;
 use crate::domain::conversation::operation::Change;
-use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::what_if::{ActPreview, Figures};
 use crate::engine::api::{Act, Answer, Draft, ItemName, Ticket};
 use crate::engine::branches::marks::apply_to;
-use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Priority;
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, PlanReport};
+use crate::engine::indexing::priority::Priority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-
-/// See the module.
-pub(crate) struct PreviewWork {
-    ticket: Ticket,
-    branch: BranchId,
-    revision: u64,
-    present: Arc<ContextPlan>,
-    snapshot: Snapshot,
-    price: Option<Price>,
-    stop: Arc<AtomicBool>,
-    result: Option<Result<Solved, String>>,
-}
 
 impl Core {
     /// Has the plan solved that an act would give.
@@ -42,7 +30,7 @@ impl Core {
         items: &[ItemName],
         act: Act,
     ) -> Result<(), Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         if act == Act::Reply {
             return Err(Failure::user("A reply changes the next message, not its context."));
         }
@@ -62,7 +50,7 @@ impl Core {
         let question = self.asked(&there, draft)?;
         let rules = self.rules(&there)?;
         let price = rules.model.price;
-        let mut snapshot = snapshot::take(self.session_of(id)?, &there, rules, &question);
+        let mut snapshot = snapshot::take(self.sessions.of_branch(id)?, &there, rules, &question);
         snapshot.priority = Priority::Typing;
         snapshot.waits = self.setup.patient;
         self.drop_preview();
@@ -95,7 +83,7 @@ impl Core {
         let result = match made.result {
             Some(Ok(solved)) => {
                 let same = before.map(|before| same_prefix(before, &solved.outline));
-                let cost = self.prompt_cost(made.price, &solved.plan, same.unwrap_or(0));
+                let cost = self.learned.meters.prompt_cost(&self.store, made.price, &solved.plan, same.unwrap_or(0));
                 Ok(Figures::of(&solved.plan, &made.present, same, cost))
             }
             Some(Err(why)) => Err(why),
@@ -114,7 +102,7 @@ fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> Worker
         }
         made.result = solved(builder, &made.snapshot);
         if made.result.is_some() {
-            let _ = inbox.send(Inbox::PreviewMade(Box::new(made)));
+            let _ = inbox.send(Inbox::Plan(PlanReport::Preview(Box::new(made))));
         } else {
             let again = planner.clone();
             planner.run(task(made, again, inbox));

@@ -2,24 +2,22 @@
 //! its server may have cached. Worked out beside the engine; until it is there, nothing is said of it.
 //! Not for: sending it again (`replay`).
 
-use crate::context::render::Outline;
+use super::results::PreviousRequest;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::planning::plan::{Row, RowKind};
 use crate::engine::api::Event;
 use crate::engine::calls::replay::{rendered, restored, stored};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// What a request consists of, and the plan that it was made from.
-pub(crate) type Request = (Arc<Outline>, Box<ContextPlan>);
-
 impl Core {
     /// The last call of a branch, or of the one that it was forked from, until then.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
-        let session = self.session_of(id).ok()?;
+        let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
         for _ in 0..=session.branches.len() {
             let own = |run: &&RunCard| run.branch == at.id && run.at <= until;
@@ -42,31 +40,35 @@ impl Core {
             return;
         };
         if self.setup.patient {
-            let session = self.session_of(branch).ok();
+            let session = self.sessions.of_branch(branch).ok();
             if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
                 self.plans.outlines.insert(branch, outline);
-                self.project.carried(branch, &plan);
+                self.tools.project.carried(branch, &plan);
             }
             return;
         }
         let (store, id) = (self.store.clone(), run.id);
         self.jobs.report(
             "recall",
-            move |_| Inbox::Recalled(branch, id, None),
+            move |_| Inbox::Plan(PlanReport::PreviousRequest(branch, id, None)),
             move || {
                 let session = Session::load(&store, run.session).ok();
-                Inbox::Recalled(branch, id, session.and_then(|session| outline(&store, &session, &run)))
+                Inbox::Plan(PlanReport::PreviousRequest(
+                    branch,
+                    id,
+                    session.and_then(|session| outline(&store, &session, &run)),
+                ))
             },
         );
     }
 
     /// It was read: the plan on the screen is shown again with what is known now.
-    pub(crate) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<Request>) {
+    pub(crate) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };
         self.plans.outlines.insert(branch, outline);
-        self.project.carried(branch, &plan);
+        self.tools.project.carried(branch, &plan);
         let other = |row: &Row| {
             let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
             matches!(row.kind, RowKind::Rules | RowKind::Module)
@@ -89,7 +91,7 @@ impl Core {
 }
 
 /// What a stored request consists of; nothing where it does not render to the bytes that were sent.
-fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<Request> {
+fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<PreviousRequest> {
     let stored = stored(store, run).ok()?;
     let contents = restored(store, &stored, session, run).ok()?;
     let (wire, outline) = rendered(&stored, &contents).ok()?;

@@ -10,7 +10,6 @@ use crate::domain::call::address;
 use crate::domain::call::meter::CalibrationEntry;
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
 use crate::domain::call::provider::ProviderError;
-use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::{CountTokens, Encoding, counted};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
@@ -18,7 +17,9 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::tool::folder_settings::FileStanding;
 use crate::engine::api::{Answer, Finding};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::calls::stored_runs::{one_run, unreadable};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
 use crate::store::Store;
 use crate::store::types::StoreError;
@@ -79,7 +80,7 @@ impl Core {
     }
 
     fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
-        let session = self.session_of(branch)?;
+        let session = self.sessions.of_branch(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
         let nothing =
             if sent { "That row has no text of its own." } else { "It is left out, so its text is not loaded." };
@@ -151,7 +152,7 @@ impl Core {
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
-            let _ = inbox.send(Inbox::Learned(learned));
+            let _ = inbox.send(Inbox::Changed(OutsideChange::Models(learned)));
             Ok(Answer::Models(all))
         });
         Ok(())
@@ -167,14 +168,14 @@ impl Core {
         let (servers, lookup) = (self.setup.servers.clone(), self.setup.models.clone());
         self.jobs.report(
             "models",
-            |_| Inbox::Learned(Vec::new()),
+            |_| Inbox::Changed(OutsideChange::Models(Vec::new())),
             move || {
                 let models = servers.models(&rules.profile).unwrap_or_default();
                 let told = models
                     .into_iter()
                     .map(|model| merged(model, &rules.profile, &lookup))
                     .filter(|m| m.source == "server");
-                Inbox::Learned(told.map(|model| (rules.profile.name.clone(), model)).collect())
+                Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.name.clone(), model)).collect()))
             },
         );
     }
@@ -209,7 +210,7 @@ impl Core {
     }
 
     fn workspace_findings(&self) -> Vec<Finding> {
-        let trust = if self.trusted {
+        let trust = if self.tools.trusted {
             "trusted: tools are offered; changes need approval"
         } else {
             "not trusted: no tools are offered"
@@ -338,20 +339,6 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
         todo: todo.into(),
         facts: Vec::new(),
     })
-}
-
-/// The call that a prefix of its id names.
-pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
-    let mut runs = store.run_by_prefix(prefix)?;
-    match runs.len() {
-        0 => Err(Failure::user(format!("There is no call or plan {prefix:?}.")).todo("pleach plans list shows them.")),
-        1 => Ok(runs.remove(0)),
-        _ => Err(Failure::user(format!("{prefix:?} matches several calls.")).todo("Type more of the id.")),
-    }
-}
-
-pub(crate) fn unreadable(error: &serde_json::Error) -> Failure {
-    Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
 }
 
 /// A provider's error at the door.

@@ -13,10 +13,10 @@ use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchWish;
-use crate::engine::indexing::vectors::Priority;
+use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
-use crate::engine::startup::setup::Rules;
+use crate::engine::startup::rules::Rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

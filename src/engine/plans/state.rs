@@ -2,13 +2,14 @@
 //! planned again whenever something that its plan depends on has changed.
 //! Not for: making plans (`worker`), or what follows from one (`draft`).
 
-use super::draft::{LastPlan, PlanPurpose};
+use super::results::TrialWork;
 use super::snapshot::Snapshot;
-use super::what_if::TrialWork;
-use super::worker::{Job, Planner, Tag};
+use super::worker::{Job, Planner, Solved, Tag};
 use crate::context::render::Outline;
+use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Draft, Ticket};
+use crate::engine::turns::state::UnplannedAside;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -158,4 +159,20 @@ impl Plans {
         self.outlines.remove(&branch);
         self.touch(branch);
     }
+}
+
+/// What a planning job was for.
+pub(crate) enum PlanPurpose {
+    Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
+    Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },
+    Round,
+    Aside(UnplannedAside),
+}
+
+/// The last plan drawn for a branch.
+#[derive(Clone)]
+pub(crate) struct LastPlan {
+    pub(crate) draft: Draft,
+    pub(crate) revision: u64,
+    pub(crate) solved: Solved,
 }

@@ -3,22 +3,23 @@
 //! Not for: the plan that is drawn (`draft`) or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
+use super::results::{Trial, TrialPlan, TrialWork, Trials};
 use super::snapshot::{self, Question, Snapshot};
 use super::worker::{self, Planner, WorkerTask};
-use crate::context::render::{Outline, same_prefix};
+use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::model::Price;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Budget, ContextPlan};
+use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::Layout;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::{Alternative, Figures, WhatIf};
 use crate::engine::api::{Answer, Draft, Ticket};
-use crate::engine::core::{Core, Inbox};
-use crate::engine::indexing::vectors::Priority;
-use crate::engine::startup::setup::Rules;
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, PlanReport};
+use crate::engine::indexing::priority::Priority;
+use crate::engine::startup::rules::Rules;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -30,39 +31,6 @@ const POLICIES: usize = 8;
 /// Ways in all.
 const WAYS: usize = 32;
 
-/// What is being tried for a branch.
-pub(crate) struct TrialWork {
-    ticket: Ticket,
-    branch: BranchId,
-    draft: Draft,
-    stop: Arc<AtomicBool>,
-}
-
-/// A plan that was solved, without its bytes.
-struct Solved {
-    plan: Arc<ContextPlan>,
-    outline: Arc<Outline>,
-}
-
-/// One way: what is changed, how it is solved, what came out.
-struct Trial {
-    arm: Overrides,
-    snapshot: Option<Snapshot>,
-    price: Option<Price>,
-    /// Asks the model that the call as it stands asks, so that a server may have its beginning.
-    same_model: bool,
-    result: Option<Result<Solved, String>>,
-}
-
-/// All ways; the first is the call as it stands.
-pub(crate) struct Trials {
-    ticket: Ticket,
-    branch: BranchId,
-    revision: u64,
-    stop: Arc<AtomicBool>,
-    all: Vec<Trial>,
-}
-
 impl Core {
     /// Has the other ways solved (the usual ones too, where that is wished); answered when all are.
     pub(crate) fn what_if(
@@ -73,7 +41,7 @@ impl Core {
         arms: &[Overrides],
         usual: bool,
     ) -> Result<(), Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, &draft)?;
         let rules = self.rules(&branch)?;
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
@@ -119,7 +87,7 @@ impl Core {
     /// Models of the same profile that this session asked, the profile's own, and those that its server told of.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
-        let asked = self.session_of(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
+        let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
         let asked = asked.iter().rev().filter(|run| run.profile == profile.name).map(|run| run.model.clone());
         let mut told: Vec<String> =
             self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, m)| m.clone()).collect();
@@ -139,7 +107,7 @@ impl Core {
         let made = self.rules(&changed).and_then(|rules| {
             let price = rules.model.price;
             let same = (&rules.profile.name, &rules.model.name) == (&present.profile.name, &present.model.name);
-            let session = self.session_of(branch.id)?;
+            let session = self.sessions.of_branch(branch.id)?;
             let mut snapshot = snapshot::take(session, &changed, rules, question);
             snapshot.priority = Priority::Typing;
             snapshot.waits = self.setup.patient;
@@ -196,7 +164,8 @@ impl Core {
                         _ if never || !tried.same_model => Some(0),
                         before => before.as_ref().map(|before| same_prefix(before, &solved.outline)),
                     };
-                    let cost = self.prompt_cost(tried.price, &solved.plan, same.unwrap_or(0));
+                    let cost =
+                        self.learned.meters.prompt_cost(&self.store, tried.price, &solved.plan, same.unwrap_or(0));
                     let beside = present.as_deref().unwrap_or(&solved.plan);
                     Ok(Figures::of(&solved.plan, beside, same, cost))
                 }
@@ -236,7 +205,7 @@ fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask
             }
         }
         if tries.all.iter().all(|one| one.result.is_some()) {
-            let _ = inbox.send(Inbox::Tried(Box::new(tries)));
+            let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(tries))));
         } else {
             let again = planner.clone();
             planner.run(task(tries, again, inbox));
@@ -245,13 +214,13 @@ fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask
 }
 
 /// A way's plan; nothing while it waits for older messages to be indexed.
-fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
+fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<TrialPlan, String>> {
     let (solution, left) = worker::try_out(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }
     Some(match solution {
-        Ok(Ok(solved)) => Ok(Solved { plan: solved.plan, outline: solved.outline }),
+        Ok(Ok(solved)) => Ok(TrialPlan { plan: solved.plan, outline: solved.outline }),
         Ok(Err(blocked)) => Err(blocked.sentence()),
         Err(failure) => Err(failure.to_string()),
     })

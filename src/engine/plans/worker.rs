@@ -262,7 +262,7 @@ pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solut
 
 /// The plan or why there is none, and how many messages are to be indexed before they can be looked through.
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
-    let found = builder.gather(snapshot)?;
+    let found = builder.collect(snapshot)?;
     let left = found.behind;
     let solved = match context::plan(&found.input) {
         Ok(plan) => Ok(rendered(builder, found, plan)?),

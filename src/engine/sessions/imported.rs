@@ -95,8 +95,8 @@ impl Core {
         let Report { format, mut skipped } = pieces.report();
         let ImportProgress { sessions, failed, added } = taken;
         skipped.extend(failed);
-        if !self.sessions.is_empty() && (added > 0 || !sessions.is_empty()) {
-            self.data_version = -1;
+        if !self.sessions.open.is_empty() && (added > 0 || !sessions.is_empty()) {
+            self.sessions.data_version = -1;
             self.look();
         }
         read.map_err(|failure| failure.kept(kept(&sessions, added)))?;

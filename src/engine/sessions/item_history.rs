@@ -2,7 +2,7 @@
 //! Not for: taking steps (`reflect`, `memory`).
 
 use super::path::PathView;
-use super::session::Session;
+use super::session::{Session, lineage};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -14,7 +14,7 @@ use crate::domain::conversation::transition::{Subject, Transition};
 use crate::domain::conversation::tree::Tree;
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
-use crate::engine::turns::reflect::{lineage, reaches};
+use crate::engine::turns::reflect::reaches;
 use std::sync::Arc;
 
 /// Steps that are told at once: the newest.
@@ -23,8 +23,8 @@ const MOST: usize = 500;
 impl Core {
     /// The steps that count on a branch, oldest first: those of one item, or all.
     pub(crate) fn steps(&self, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
         let memories = self.store.memories(Some(branch.session))?;
         let mut steps = match atom {

@@ -6,7 +6,7 @@ use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::conversation::branch::{self, Branch, SessionCard, StateVersion};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::operation::Change;
@@ -56,22 +56,22 @@ impl Core {
     }
 
     pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
-        if !self.sessions.contains_key(&id) {
+        if !self.sessions.open.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
-            self.sessions.insert(id, session);
+            self.sessions.open.insert(id, session);
         }
-        let session = self.sessions.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let session = self.sessions.open.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
         session.current = Self::named_branch(session, branch)?;
         let current = session.current;
-        self.current = Some(id);
+        self.sessions.current_id = Some(id);
         if !self.store.read_only() {
             // Remembering it is a comfort; a full disk must not keep anybody from reading.
             let _ = self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)]);
         }
-        let recovered = std::mem::take(&mut self.recovered);
-        let workspace = (self.setup.workspace.clone(), self.trusted);
-        let view = self.session()?.view(&self.store, workspace, recovered)?;
-        let branch = self.branch(current)?;
+        let recovered = std::mem::take(&mut self.sessions.recovered);
+        let workspace = (self.setup.workspace.clone(), self.tools.trusted);
+        let view = self.sessions.current()?.view(&self.store, workspace, recovered)?;
+        let branch = self.sessions.branch(current)?;
         if create {
             self.learn_window(&branch);
         }
@@ -96,7 +96,7 @@ impl Core {
     /// Deletes a session for good.
     pub(crate) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        if self.live.values().any(|live| live.session == id) {
+        if self.turns.live.values().any(|live| live.session == id) {
             return Err(
                 Failure::new(FailureKind::Busy, "An answer is still arriving in that session.").todo("Stop it first.")
             );
@@ -108,12 +108,12 @@ impl Core {
         let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
-        if let Some(old) = self.sessions.remove(&id) {
+        if let Some(old) = self.sessions.open.remove(&id) {
             let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
             self.forget_branches(&branches);
         }
-        if self.current == Some(id) {
-            self.current = None;
+        if self.sessions.current_id == Some(id) {
+            self.sessions.current_id = None;
         }
         Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
     }
@@ -139,13 +139,13 @@ impl Core {
         (role, text): (Role, &str),
         priority: Option<u8>,
     ) -> Result<Answer, Failure> {
-        if self.live.contains_key(&id) {
+        if self.turns.live.contains_key(&id) {
             return Err(
                 Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.").todo("Wait for it.")
             );
         }
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let extra = priority.map(|priority| serde_json::json!({ PRIORITY: priority }));
         let content = Content { extra, ..Content::text(text) };
         let parent = session.head(&branch);
@@ -164,7 +164,7 @@ impl Core {
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
             Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
         ])?;
-        let session = self.session_mut(id)?;
+        let session = self.sessions.of_branch_mut(id)?;
         session.put_node(head.clone());
         session.card.messages += 1;
         if let Some(branch) = session.branch_mut(id) {
@@ -182,11 +182,11 @@ impl Core {
         id: BranchId,
         item: &crate::engine::api::ItemName,
     ) -> Result<Answer, Failure> {
-        let open = self.session_of(id)?.card.id;
+        let open = self.sessions.of_branch(id)?.card.id;
         self.recover_session(open);
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let nodes = whole(session, &branch, &atom).ok_or_else(|| Failure::user("Only messages can be deleted."))?;
         let session_id = session.card.id;
         let count = nodes.len();
@@ -199,9 +199,9 @@ impl Core {
         let fresh = Session::load(&self.store, session_id)?;
         let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
         let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
-        let old = self.session_of(id)?;
+        let old = self.sessions.of_branch(id)?;
         let (current, state_missing) = (old.current, old.state_missing.clone());
-        self.sessions.insert(session_id, Session { current, state_missing, ..fresh });
+        self.sessions.open.insert(session_id, Session { current, state_missing, ..fresh });
         self.forget_branches(&branches);
         self.forget_vectors();
         self.show_nodes(session_id, heads);
@@ -254,7 +254,7 @@ impl Core {
 impl Core {
     /// A branch's path as Markdown, secrets masked.
     pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
-        let id = self.session_of(branch)?.card.id.to_string();
+        let id = self.sessions.of_branch(branch)?.card.id.to_string();
         match self.transcript(Some(&id), Some(branch))? {
             Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true).text)),
             other => Ok(other),
@@ -376,4 +376,26 @@ pub(crate) fn first_branch(session: SessionId, head: Option<NodeId>, at: i64) ->
 pub(crate) fn dated(at: i64) -> String {
     let zoned = jiff::Timestamp::from_millisecond(at).map(|t| t.to_zoned(jiff::tz::TimeZone::system()));
     zoned.map_or_else(|_| "session".into(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+impl Core {
+    /// Opens a session on a branch that holds a message.
+    pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
+        if !self.sessions.open.contains_key(&id) {
+            let session = Session::load(&self.store, id)?;
+            self.sessions.open.insert(id, session);
+        }
+        let holding = self.sessions.open.get(&id).and_then(|session| session.holding(node));
+        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
+    }
+
+    /// Keeps what is being written on a branch.
+    pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
+        self.sessions.branch(branch)?;
+        if !self.store.read_only() {
+            let value = (!text.is_empty()).then(|| text.to_owned());
+            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+        }
+        Ok(Answer::Done(String::new()))
+    }
 }

@@ -31,7 +31,7 @@ impl Core {
             return Ok(None);
         }
         let fits = |atom: &Atom| atom.key().to_string().starts_with(&wanted);
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let drawn = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
         let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
         known.extend(drawn.map(|row| row.atom));

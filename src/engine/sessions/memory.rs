@@ -11,7 +11,8 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
 use crate::engine::core::Core;
-use crate::engine::plans::sources::memory::{known, ranked};
+use crate::engine::plans::sources::memory::ranked;
+use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins::first;
 use crate::engine::turns::state_suggestions::{born, standing};
 use crate::export::secrets;
@@ -30,7 +31,7 @@ impl Core {
         scope: Option<MemoryScope>,
     ) -> Result<Answer, Failure> {
         let session = match session {
-            None => self.current.map_or_else(|| self.named_session(None), |id| Ok(Some(id)))?,
+            None => self.sessions.current_id.map_or_else(|| self.named_session(None), |id| Ok(Some(id)))?,
             named => self.named_session(named)?,
         };
         let mut all = self.store.memories(session)?;
@@ -53,7 +54,7 @@ impl Core {
     /// A memory of the person's own: confirmed from the start.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
         let text = fit(text)?;
-        let session = self.session()?;
+        let session = self.sessions.current()?;
         let (id, branch) = (session.card.id, session.current);
         let plain = memory::normalised(&text);
         let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalised(&known.text) == plain);
@@ -66,8 +67,13 @@ impl Core {
             ))
             .todo(done.trim()));
         }
-        let branch = self.session()?.branch(branch)?;
-        let tip = self.session()?.head(branch).map(|slot| self.session().map(|s| s.tree.head(slot))).transpose()?;
+        let branch = self.sessions.current()?.branch(branch)?;
+        let tip = self
+            .sessions
+            .current()?
+            .head(branch)
+            .map(|slot| self.sessions.current().map(|s| s.tree.head(slot)))
+            .transpose()?;
         let now = self.now();
         let made = Memory {
             id: MemoryId(Uuid::now_v7()),
@@ -88,7 +94,7 @@ impl Core {
 
     /// Confirms, edits, dismisses, widens or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
-        let session = self.session()?.card.id;
+        let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;
         let mut after = Memory { version: before.version + 1, updated_at: self.now(), ..before.clone() };
         let what = match act {
@@ -142,7 +148,7 @@ impl Core {
         what: &str,
         steps: Vec<Write>,
     ) -> Result<Answer, Failure> {
-        let session = self.session()?.card.id;
+        let session = self.sessions.current()?.card.id;
         let mut writes: Vec<Write> = written(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
         let change = Change::Memory { before: before.map(Box::new), after: after.map(Box::new) };
         writes.extend(steps);
@@ -155,11 +161,11 @@ impl Core {
     /// Every drawn plan may be another one now: memories reach beyond a branch.
     pub(crate) fn memories_moved(&mut self) {
         let branches: Vec<BranchId> =
-            self.sessions.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
+            self.sessions.open.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
         for branch in branches {
             self.plans.touch(branch);
         }
-        if let Ok(current) = self.session().map(|session| session.current) {
+        if let Ok(current) = self.sessions.current().map(|session| session.current) {
             self.show_branch(current);
         }
     }
@@ -171,7 +177,7 @@ impl Core {
         let mut writes: Vec<Write> = written(before, after, now.as_ref()).into_iter().collect();
         let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| standing(memory.status));
         if stands(before) != stands(after)
-            && let Ok(session) = self.session().map(|session| session.card.id)
+            && let Ok(session) = self.sessions.current().map(|session| session.card.id)
         {
             let transition = Transition {
                 item: Subject::Memory(id),
@@ -220,14 +226,14 @@ impl Core {
 
     /// Whether an atom names a memory that holds in the session of a branch.
     pub(crate) fn is_memory(&self, branch: BranchId, atom: &Atom) -> bool {
-        let session = self.session_of(branch).map(|session| session.card.id).ok();
+        let session = self.sessions.of_branch(branch).map(|session| session.card.id).ok();
         matches!(atom, Atom::Section { .. })
             && self.store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
     }
 
     /// Turns a suggested pin down, for good.
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
@@ -254,7 +260,7 @@ impl Core {
     /// The steps of suggested pins in a change of what is dismissed.
     pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
         let Change::Overrides { branch, before, after } = change else { return Vec::new() };
-        let Ok(branch) = self.branch(*branch) else { return Vec::new() };
+        let Ok(branch) = self.sessions.branch(*branch) else { return Vec::new() };
         let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
             here.iter().filter(|atom| !there.contains(atom)).copied().collect()
         };
@@ -280,7 +286,7 @@ impl Core {
         };
         let by_trial = |branch: &Branch| branch.overrides.mattered.iter().any(|it| first(it) == Some(*node));
         let there = |branch: &Branch| earned(branch) || by_trial(branch);
-        self.session_of(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
+        self.sessions.of_branch(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
     }
 
     fn pin_step(&self, branch: &Branch, target: Atom, step: (ItemState, ItemState)) -> Write {
@@ -296,7 +302,7 @@ impl Core {
         reason: &str,
         by: Actor,
     ) -> Write {
-        let session = self.session_of(branch.id).ok();
+        let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
         Write::PutTransition {
             session: branch.session,
@@ -316,7 +322,7 @@ impl Core {
     /// The step of an item in a change of its mark by a person: pinned, taken out, taken off again, undone.
     pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
         let Change::Mark { branch, target, before, after } = change else { return None };
-        let branch = self.branch(*branch).ok()?;
+        let branch = self.sessions.branch(*branch).ok()?;
         let waits = self.suggests(branch.id, target) && !branch.overrides.dismissed.contains(target);
         let nothing = if waits { ItemState::Suggested } else { ItemState::None };
         let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| ItemState::of(mark.kind));

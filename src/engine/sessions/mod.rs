@@ -9,6 +9,7 @@ pub(super) mod memory;
 pub(super) mod path;
 pub(super) mod search;
 pub(super) mod session;
+pub(super) mod state;
 pub(super) mod tags;
 pub(super) mod tasks;
 pub(super) mod titles;

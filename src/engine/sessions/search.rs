@@ -2,16 +2,11 @@
 //! found; keeping the one that is being written.
 //! Not for: retrieval into prompts (`indexing::messages`).
 
-use super::session::{Session, draft_key};
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch;
 use crate::domain::conversation::search::{FoundMessages, SearchFilter};
 use crate::engine::api::{Answer, Event, Ticket};
-use crate::engine::core::Core;
 use crate::engine::jobs;
 use crate::store::Store;
-use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -77,33 +72,4 @@ fn found(store: &Store, search: &Search, stale: &dyn Fn() -> bool) -> Result<Fou
     let more = messages.len() > search.limit;
     messages.truncate(search.limit);
     Ok(FoundMessages { messages, more, problems })
-}
-
-impl Core {
-    /// Opens a session on a branch that holds a message.
-    pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
-        if !self.sessions.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.insert(id, session);
-        }
-        let holding = self.sessions.get(&id).and_then(|session| session.holding(node));
-        self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
-    }
-
-    /// Keeps what is being written on a branch.
-    pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
-        self.branch(branch)?;
-        if !self.store.read_only() {
-            let value = (!text.is_empty()).then(|| text.to_owned());
-            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
-        }
-        Ok(Answer::Done(String::new()))
-    }
-}
-
-impl Session {
-    /// A branch whose path holds a node.
-    pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
-        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
-    }
 }

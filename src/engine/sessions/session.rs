@@ -7,7 +7,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
+use crate::domain::conversation::branch::{self, Branch, SessionCard, StateVersion};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::{Slot, Tree};
@@ -272,4 +272,22 @@ impl From<crate::store::types::StoreError> for Failure {
 pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// A branch and those that it was forked from, each with the time until which what happened there counts.
+pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
+    let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
+    while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
+        lines.push((branch.id, until));
+        until = until.min(branch.created_at);
+        at = branch.parent.and_then(|id| branches.iter().find(|branch| branch.id == id));
+    }
+    lines
+}
+
+impl Session {
+    /// A branch whose path holds a node.
+    pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
+        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
+    }
 }

@@ -14,7 +14,7 @@ use crate::store::types::Write;
 impl Core {
     /// Names or stars a message (of a turn, its question), or takes that off.
     pub(crate) fn tag(&mut self, id: BranchId, item: &ItemName, act: &TagAct) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
         let node = match atom {
             Atom::Turn { user: key, .. }
@@ -25,7 +25,7 @@ impl Core {
                 return Err(Failure::user("Only messages have names and stars.").todo("Select a message."));
             }
         };
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let before = session.tags.get(&node).cloned();
         let mut after = before.clone().unwrap_or_else(|| Tag::new(node));
         let what = match act {
@@ -53,12 +53,12 @@ impl Core {
 
     /// Whether a message still has this name and star.
     pub(crate) fn tag_stands(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
-        self.sessions.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
+        self.sessions.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
     }
 
     /// Puts a name or star into memory and on the screen.
     pub(crate) fn put_tag(&mut self, session: SessionId, node: Hash, tag: Option<&Tag>) {
-        if let Some(open) = self.sessions.get_mut(&session) {
+        if let Some(open) = self.sessions.open.get_mut(&session) {
             match tag {
                 Some(tag) => drop(open.tags.insert(node, tag.clone())),
                 None => drop(open.tags.remove(&node)),
@@ -69,7 +69,7 @@ impl Core {
 
     /// Tells the screen all names and stars.
     pub(crate) fn show_tags(&self, session: SessionId) {
-        if let Some(open) = self.sessions.get(&session) {
+        if let Some(open) = self.sessions.open.get(&session) {
             self.say(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
         }
     }

@@ -18,8 +18,8 @@ use uuid::Uuid;
 impl Core {
     /// Begins or ends a task.
     pub(crate) fn task(&mut self, id: BranchId, act: &TaskAct) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let here = session.head(&branch).map(|slot| session.tree.head(slot).key);
         let mut tasks = branch.overrides.tasks.clone();
         let ended = task::running(&tasks).map(|task| task.name.clone());
@@ -100,7 +100,7 @@ impl Core {
     }
 
     fn outcome(&self, branch: &Branch, text: String) -> Memory {
-        let session = self.session_of(branch.id).ok();
+        let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
         let now = self.now();
         Memory {

@@ -3,6 +3,7 @@
 //! Not for: names of branches and messages (`branches::fork`, `tags`).
 
 use super::session::Session;
+use super::state::Titled;
 use crate::config::prompts;
 use crate::config::settings::Titles;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -14,7 +15,8 @@ use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::Change;
 use crate::engine::api::{Answer, Event, ProgramEvent, SessionEvent, Ticket, TurnEvent};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::Inbox;
 use crate::engine::plans::input_builder::bar;
 use crate::engine::summaries::writer::told;
 use crate::export::secrets;
@@ -29,24 +31,13 @@ const MADE: usize = 60;
 /// Characters of each message that the model reads.
 const READ: usize = 4_000;
 
-/// What came of asking the model.
-pub(crate) struct Titled {
-    ticket: Option<Ticket>,
-    session: SessionId,
-    branch: BranchId,
-    /// The messages that were read.
-    sources: Vec<NodeId>,
-    result: Result<String, Failure>,
-    runs: Vec<RunCard>,
-}
-
 impl Core {
     /// A question became a message: a session that has only its date for a title is called after its first question.
     pub(crate) fn title_by_words(&mut self, branch: BranchId) {
         if self.setup.titles == Titles::Date {
             return;
         }
-        let Ok(session) = self.session_of(branch) else { return };
+        let Ok(session) = self.sessions.of_branch(branch) else { return };
         if !is_dated(&session.card.title) {
             return;
         }
@@ -66,7 +57,7 @@ impl Core {
     pub(crate) fn title_by_itself(&mut self, branch: BranchId, completed: bool) {
         let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
-            && self.session_of(branch).is_ok_and(|session| {
+            && self.sessions.of_branch(branch).is_ok_and(|session| {
                 let own = |title: &str| {
                     is_dated(title)
                         || first_question(session, branch).is_some_and(|head| masked(&head.preview) == title)
@@ -76,7 +67,7 @@ impl Core {
         if !first {
             return;
         }
-        let asked = self.branch(branch).and_then(|branch| self.start_title(None, &branch));
+        let asked = self.sessions.branch(branch).and_then(|branch| self.start_title(None, &branch));
         if let Err(failure) = asked {
             tracing::debug!(%failure, "the model was not asked for a title");
         }
@@ -85,12 +76,12 @@ impl Core {
     /// A person wants a title from the model; answered when it is there.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        if !self.sessions.contains_key(&id) {
+        if !self.sessions.open.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
-            self.sessions.insert(id, session);
+            self.sessions.open.insert(id, session);
         }
         let gone = || Failure::user("That session no longer exists.");
-        let session = self.sessions.get(&id).ok_or_else(gone)?;
+        let session = self.sessions.open.get(&id).ok_or_else(gone)?;
         let branch = session.branch(session.current)?.clone();
         self.start_title(Some(ticket), &branch)
     }
@@ -102,13 +93,13 @@ impl Core {
                 Failure::user("The offline model can't write titles.").todo("Type a title, or use another model.")
             );
         }
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let heads = first_turn(session, branch.id);
         if heads.is_empty() {
             return Err(Failure::user("There is no message yet to write a title from."));
         }
         let id = session.card.id;
-        if !self.titling.insert(id) {
+        if !self.sessions.titling.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
@@ -116,7 +107,7 @@ impl Core {
         let branch = branch.id;
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {
-            Inbox::Titled(Box::new(Titled { ticket, session: id, branch, sources, result, runs }))
+            Inbox::Title(Box::new(Titled { ticket, session: id, branch, sources, result, runs }))
         };
         self.jobs.report(
             "title",
@@ -133,8 +124,8 @@ impl Core {
     /// The model's title is there, or came to nothing.
     pub(crate) fn titled(&mut self, titled: Titled) {
         let Titled { ticket, session, branch, sources, result, runs } = titled;
-        self.titling.remove(&session);
-        if let Ok(open) = self.session_mut(branch) {
+        self.sessions.titling.remove(&session);
+        if let Ok(open) = self.sessions.of_branch_mut(branch) {
             for run in &runs {
                 open.put_run(run);
             }
@@ -171,7 +162,7 @@ impl Core {
 
     /// In memory and on the screen.
     pub(crate) fn show_title(&mut self, mut card: SessionCard, title: String) {
-        if let Some(session) = self.sessions.get_mut(&card.id) {
+        if let Some(session) = self.sessions.open.get_mut(&card.id) {
             session.card.title.clone_from(&title);
         }
         card.title = title;

@@ -72,7 +72,7 @@ impl Core {
 
     /// Nothing that was read of any message is used or written any more.
     pub(crate) fn forget_vectors(&self) {
-        if let Some(vectors) = &self.vectors {
+        if let Some(vectors) = &self.workers.vectors {
             vectors.forget();
         }
     }

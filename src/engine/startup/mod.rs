@@ -2,7 +2,9 @@
 //! Not for: what it does once it runs.
 
 pub(super) mod embedder;
+pub(super) mod learned;
 pub(super) mod recover;
 pub(super) mod reload;
+pub(super) mod rules;
 pub mod setup;
 pub mod wiring;

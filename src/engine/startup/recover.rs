@@ -23,7 +23,7 @@ impl Core {
     /// Ends the runs of dead programs.
     pub(crate) fn recover(&mut self) {
         let said = self.recover_where(|_| true);
-        self.recovered.extend(said);
+        self.sessions.recovered.extend(said);
     }
 
     /// Ends a run that hangs on a branch since its program died while this one was running (or gave it up).
@@ -48,7 +48,7 @@ impl Core {
         if self.store.read_only() {
             return Vec::new();
         }
-        let ours = |run: &OpenRun| self.live.values().any(|live| live.card.id == run.card.id);
+        let ours = |run: &OpenRun| self.turns.live.values().any(|live| live.card.id == run.card.id);
         let given_up = |run: &OpenRun| run.owner == self.store.owner() && !ours(run);
         let open = self.store.open_runs().unwrap_or_default();
         let dead = |run: &OpenRun| wanted(run) && (given_up(run) || !self.store.owner_alive(&run.owner));
@@ -60,7 +60,7 @@ impl Core {
                 Err(_) if !self.still_open(run) => None,
                 Err(failure) => Some(format!("A call could not be recovered: {failure}")),
             };
-            if self.sessions.contains_key(&run.card.session) {
+            if self.sessions.open.contains_key(&run.card.session) {
                 let _ = self.reload(run.card.session);
             }
             sentence
@@ -152,14 +152,15 @@ impl Core {
             return;
         }
         self.touch_all();
-        let branches: Vec<_> = self.sessions.values().flat_map(|s| s.branches.clone()).collect();
+        let branches: Vec<_> = self.sessions.open.values().flat_map(|s| s.branches.clone()).collect();
         for branch in branches {
             self.show_settings(&branch);
         }
     }
 
     pub(crate) fn touch_all(&mut self) {
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        let branches: Vec<BranchId> =
+            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.plans.touch(branch);
         }
@@ -170,19 +171,19 @@ impl Core {
         self.retry_stalled();
         self.watch_code();
         let Ok(version) = self.store.data_version() else { return };
-        if version == self.data_version {
+        if version == self.sessions.data_version {
             return;
         }
-        self.data_version = version;
+        self.sessions.data_version = version;
         let clock = self.store.memory_clock().unwrap_or_default();
-        if std::mem::replace(&mut self.memory_clock, clock.clone()) != clock {
+        if std::mem::replace(&mut self.sessions.memory_clock, clock.clone()) != clock {
             self.memories_moved();
         }
-        self.meters.forget();
+        self.learned.meters.forget();
         if self.recall_quirks() {
             self.touch_all();
         }
-        let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
+        let ids: Vec<SessionId> = self.sessions.open.keys().copied().collect();
         for id in ids {
             if self.changed(id).unwrap_or(true) {
                 let _ = self.reload(id);
@@ -193,7 +194,7 @@ impl Core {
     /// Whether a session is other in the store than here. Looks at everything but the messages themselves, whose number
     /// and time the session's card tells.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
-        let Some(old) = self.sessions.get(&id) else { return Ok(false) };
+        let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
         let branches: Vec<Branch> =
             old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
         Ok(self.store.session(id)?.as_ref() != Some(&old.card)
@@ -206,11 +207,11 @@ impl Core {
 
     /// Another window deleted a session.
     fn drop_session(&mut self, id: SessionId) {
-        let Some(old) = self.sessions.remove(&id) else { return };
+        let Some(old) = self.sessions.open.remove(&id) else { return };
         let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
         self.forget_branches(&branches);
-        if self.current == Some(id) {
-            self.current = None;
+        if self.sessions.current_id == Some(id) {
+            self.sessions.current_id = None;
         }
         self.say(Event::Program(ProgramEvent::Notice(format!(
             "The session {:?} was deleted in another window.",
@@ -225,7 +226,7 @@ impl Core {
             return Ok(());
         }
         let fresh = Session::load(&self.store, id)?;
-        let Some(old) = self.sessions.get_mut(&id) else { return Ok(()) };
+        let Some(old) = self.sessions.open.get_mut(&id) else { return Ok(()) };
         let news: Vec<NodeHead> =
             fresh.tree.heads().filter(|head| old.tree.get(head.id) != Some(*head)).cloned().collect();
         let mut changed = Vec::new();

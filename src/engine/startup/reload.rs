@@ -23,7 +23,7 @@ impl Core {
         setup.defaults = fresh.defaults;
         setup.state_block = fresh.state_block;
         setup.prompts = fresh.prompts;
-        setup.tools = fresh.tools.map(|inner| with_skills(inner, &self.project));
+        setup.tools = fresh.tools.map(|inner| with_skills(inner, &self.tools.project));
         setup.named = setup.named.take().map(|_| fresh.named);
         setup.output_limit = fresh.output_limit;
         setup.project = fresh.project.clone();
@@ -31,10 +31,11 @@ impl Core {
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
         setup.models = fresh.models;
-        self.trusted = fresh.trusted;
+        self.tools.trusted = fresh.trusted;
         self.set_servers();
-        self.project.configure(Some(fresh.project), fresh.trusted);
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        self.tools.project.configure(Some(fresh.project), fresh.trusted);
+        let branches: Vec<BranchId> =
+            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);
         }

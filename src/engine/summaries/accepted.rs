@@ -43,7 +43,7 @@ impl Core {
         self.store.write(writes)?;
         known(self);
         if known_anchor
-            && let Ok(session) = self.session_mut(branch.id)
+            && let Ok(session) = self.sessions.of_branch_mut(branch.id)
             && let Some(branch) = session.branch_mut(branch.id)
         {
             branch.anchor = anchor;
@@ -54,15 +54,15 @@ impl Core {
 
     /// Whether a capsule is a level below one that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
-        let session = self.session_of(branch.id);
+        let session = self.sessions.of_branch(branch.id);
         let parent = |used: &Hash| session.as_ref().ok()?.capsule(*used)?.capsule.parent;
         branch.capsules.iter().any(|used| parent(used) == Some(id))
     }
 
     /// Takes the newest level of a kind back.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let of_kind = |wanted: &&Hash| session.capsule(**wanted).is_some_and(|held| held.capsule.kind == kind);
         let newest = branch.capsules.iter().rev().find(of_kind).copied();
         let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
@@ -71,7 +71,7 @@ impl Core {
 
     /// Takes a capsule out of use, with the levels above it.
     pub(crate) fn take_back(&mut self, id: BranchId, capsule: Hash) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let chains = branch.capsules.iter().map(|top| self.levels(&branch, *top));
         let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == capsule));
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
@@ -93,7 +93,7 @@ impl Core {
     /// A capsule and the levels below it, newest first.
     pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
-        let Ok(session) = self.session_of(branch.id) else { return chain };
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return chain };
         let mut at = Some(top);
         while let Some(held) = at.and_then(|id| session.capsule(id)) {
             if chain.iter().any(|level| level.id == held.capsule.id) {
@@ -106,8 +106,8 @@ impl Core {
     }
 
     pub(crate) fn list_summaries(&self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let ground = SummaryView { session, path: &path, marks: &branch.marks };
         let mode = self.rules(&branch)?.mode;
@@ -132,8 +132,8 @@ impl Core {
     }
 
     pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
-        let session = self.session_of(id)?;
+        let branch = self.sessions.branch(id)?;
+        let session = self.sessions.of_branch(id)?;
         let done = self.store.compressions(branch.session)?;
         let sum = |of: fn(&crate::store::types::Compression) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
         let (original, compressed) = (sum(|c| c.original), sum(|c| c.compressed));
@@ -151,14 +151,14 @@ impl Core {
 
     /// The capsule of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
-        let session = self.session_of(branch.id).ok()?;
+        let session = self.sessions.of_branch(branch.id).ok()?;
         let found = branch.capsules.iter().rev().filter_map(|id| session.capsule(*id));
         found.map(|held| held.capsule.clone()).find(|capsule| capsule.kind == kind && capsule.lane == lane)
     }
 
     /// Whether a capsule itself, and no older level of it, could go.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
-        let Ok(session) = self.session_of(branch.id) else { return false };
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let ground = SummaryView { session, path: &path, marks: &branch.marks };
         session.capsule(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)

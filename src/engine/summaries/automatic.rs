@@ -4,6 +4,7 @@
 //! Not for: writing drafts (`writer`), acts on them (`drafts`) or the measures (`context::policy`).
 
 use super::candidates::{readable, stays};
+use super::state::{Counts, DueResult};
 use super::writer::cost;
 use crate::context::policy::lanes::{self, Cause, LaneTurn};
 use crate::context::policy::levels::{self, UnsummarizedTurn};
@@ -20,14 +21,14 @@ use crate::domain::planning::policy::{PolicySpec, Section};
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::{Accept, Compaction, Measure, SummaryAuthor};
 use crate::engine::api::{Answer, Event, ProgramEvent};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::jobs::Jobs;
 use crate::engine::plans::sources::summaries::SummaryView;
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
 use crate::store::types::Write;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Turns without a summary that are looked at; with more of them a person has to ask.
 const MOST_TURNS: usize = 1_000;
@@ -39,9 +40,6 @@ const REMEMBERED: usize = 20_000;
 const BATCH: usize = 256;
 /// Turns that are counted at a time, where a few may be enough to know.
 const BATCH_TURNS: usize = 16;
-
-/// Tokens of messages by key and encoding.
-pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
 
 /// A turn that no summary stands for.
 struct Turn {
@@ -69,19 +67,13 @@ struct DueCheck {
     counts: Counts,
 }
 
-/// What it found: the last turn to be summed up, and why.
-pub(crate) struct DueResult {
-    branch: BranchId,
-    due: Option<(u32, String)>,
-}
-
 impl Core {
     /// A turn closed. `plan` is that of its last call.
     pub(crate) fn consider(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
-        if self.drafts.own.remove(&branch) {
+        if self.summaries.drafts.own.remove(&branch) {
             self.accept_by_itself(branch);
         }
-        if self.store.read_only() || !completed || self.drafts.busy(branch) {
+        if self.store.read_only() || !completed || self.summaries.drafts.busy(branch) {
             return;
         }
         match self.look_for_due(branch, plan) {
@@ -109,12 +101,12 @@ impl Core {
     }
 
     fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == Measure::Off {
             return Ok(None);
         }
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
         let Some(last) = path.slots.last().map(|slot| session.tree.head(*slot)) else { return Ok(None) };
         let (lane, now) = (last.lane.clone(), last.at);
@@ -138,7 +130,7 @@ impl Core {
             policy: rules.policy,
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
-            counts: self.drafts.counts.clone(),
+            counts: self.summaries.drafts.counts.clone(),
         }))
     }
 
@@ -167,7 +159,7 @@ impl Core {
     /// Remembers that turns up to `tip` are not to be summed up by themselves, unless more were put down before. What was
     /// read of them is not kept.
     pub(crate) fn put_down(&self, branch: &Branch, lane: &str, tip: Hash) {
-        let Ok(session) = self.session_of(branch.id) else { return };
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let place = |tip: Hash| {
             let slot = session.tree.by_key(tip)?;
@@ -185,7 +177,9 @@ impl Core {
     pub(crate) fn put_down_undone(&self, changes: &[Change]) {
         for change in changes {
             let Change::Capsules { branch, before, after } = change else { continue };
-            let (Ok(session), Ok(branch)) = (self.session_of(*branch), self.branch(*branch)) else { continue };
+            let (Ok(session), Ok(branch)) = (self.sessions.of_branch(*branch), self.sessions.branch(*branch)) else {
+                continue;
+            };
             let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.capsule(*id));
             for held in gone {
                 self.put_down(&branch, &held.capsule.lane, held.capsule.tip().unwrap_or_default());
@@ -209,19 +203,19 @@ impl Core {
     /// It was worked out.
     pub(crate) fn looked(&mut self, looked: DueResult) {
         let DueResult { branch, due } = looked;
-        let Some((up_to, cause)) = due.filter(|_| !self.drafts.busy(branch)) else { return };
+        let Some((up_to, cause)) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
         if let Err(failure) = self.draft_due(branch, SummaryKind::Lane, up_to, cause) {
             tracing::debug!(%failure, "a summary that is due was not drafted");
         }
     }
 
     fn draft_due(&mut self, id: BranchId, kind: SummaryKind, up_to: u32, cause: String) -> Result<(), Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == Measure::Off {
             return Ok(());
         }
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
         let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
         let end = (up_to as usize + before).min(path.turns.len());
@@ -238,7 +232,7 @@ impl Core {
     /// themselves. Says what happens, or how to have it done.
     pub(crate) fn sum_up_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
-        let by_itself = self.branch(id).and_then(|branch| self.rules(&branch));
+        let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
         let off = by_itself.map_or(true, |rules| rules.compaction.measure == Measure::Off);
         if turns == 0 || self.store.read_only() {
             return String::new();
@@ -246,7 +240,7 @@ impl Core {
         if self.setup.patient {
             return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of its turns.");
         }
-        if off || self.drafts.busy(id) {
+        if off || self.summaries.drafts.busy(id) {
             return format!(" /compress session {turns} drafts a summary of its turns.");
         }
         match self.draft_due(id, SummaryKind::Session, turns, format!("task {name} is done")) {
@@ -256,7 +250,7 @@ impl Core {
     }
 
     fn turns_until_now(&self, id: BranchId) -> Result<u32, Failure> {
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(session.branch(id)?));
         Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
     }
@@ -281,10 +275,10 @@ impl Core {
 
     /// A draft that nobody asked for is there.
     pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
-        let accepts = self.branch(branch).and_then(|branch| self.rules(&branch));
+        let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.compaction.accept == Accept::Own) {
-            if self.live.contains_key(&branch) {
-                self.drafts.own.insert(branch);
+            if self.turns.live.contains_key(&branch) {
+                self.summaries.drafts.own.insert(branch);
             } else {
                 self.accept_by_itself(branch);
             }
@@ -294,7 +288,7 @@ impl Core {
     /// Uses a draft without asking: what it dropped and what fits is kept word for word first. One that saves too little, or
     /// that can no longer be used, waits for a person.
     fn accept_by_itself(&mut self, branch: BranchId) {
-        let Some(number) = self.drafts.number(branch) else { return };
+        let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
             let capsule = self.waiting(branch, number)?.draft.capsule.clone();
             let short = !capsule.too_detailed();
@@ -316,7 +310,7 @@ impl Core {
     /// A draft that nobody asked for came to nothing: it is not tried again with every turn.
     pub(crate) fn failed_by_itself(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
-        let Ok(branch) = self.branch(id) else { return };
+        let Ok(branch) = self.sessions.branch(id) else { return };
         self.put_down(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
@@ -377,14 +371,14 @@ fn window_start(plan: &ContextPlan) -> u32 {
 
 impl DueCheck {
     /// Works it out on a thread of its own.
-    fn start(self, jobs: &Jobs) {
+    fn start(self, jobs: &Jobs<Inbox>) {
         let branch = self.branch;
         let ended = move |due: Result<Option<(u32, String)>, Failure>| {
             let due = due.unwrap_or_else(|failure: Failure| {
                 tracing::debug!(%failure, "it was not worked out whether a summary is due");
                 None
             });
-            Inbox::Looked(Box::new(DueResult { branch, due }))
+            Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, due })))
         };
         jobs.report("due", move |failure| ended(Err(failure)), move || ended(self.due()));
     }

@@ -21,7 +21,7 @@ pub(crate) struct Ready {
 impl Core {
     /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.
     pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let tree = &session.tree;
         let path: Vec<Slot> = session.head(branch).map(|tip| tree.path(tip)).unwrap_or_default();
         let lane = match (kind, path.last()) {
@@ -29,7 +29,7 @@ impl Core {
             _ => String::new(),
         };
         let mut turns = tree::turns(tree, &path);
-        if self.live.contains_key(&branch.id) {
+        if self.turns.live.contains_key(&branch.id) {
             turns.pop();
         }
         let mut found = Vec::new();

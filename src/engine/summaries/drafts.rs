@@ -6,7 +6,8 @@
 
 use super::candidates::{Ready, on_cover};
 use super::draft_text::Drafted;
-use super::writer::{Job, Made};
+use super::state::{DraftInProgress, Made};
+use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -20,43 +21,8 @@ use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEv
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::Write;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Drafts that wait, and those that are being made.
-#[derive(Default)]
-pub(crate) struct Drafts {
-    waiting: HashMap<BranchId, Drafted>,
-    making: HashMap<BranchId, DraftInProgress>,
-    last: u64,
-    /// Branches whose draft is to be used as soon as their open turn has ended.
-    pub(crate) own: HashSet<BranchId>,
-    /// Tokens of messages, for those who work out what is due.
-    pub(crate) counts: super::automatic::Counts,
-}
-
-impl Drafts {
-    /// Whether a draft waits on a branch or is being made.
-    pub(crate) fn busy(&self, branch: BranchId) -> bool {
-        self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
-    }
-
-    /// The number of the draft that waits.
-    pub(crate) fn number(&self, branch: BranchId) -> Option<u64> {
-        self.waiting.get(&branch).map(|drafted| drafted.draft.number)
-    }
-}
-
-/// A draft that is being made.
-struct DraftInProgress {
-    number: u64,
-    cancel: Arc<AtomicBool>,
-    /// Nobody asked for it.
-    by_itself: bool,
-    /// Its lane and the last node of its last turn.
-    reach: (String, Hash),
-}
 
 impl Core {
     /// Starts a draft; it is answered when it is there. One that nobody asked for has no ticket and a cause.
@@ -69,7 +35,7 @@ impl Core {
         by: SummaryAuthor,
         cause: Option<String>,
     ) -> Result<(), Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         let by = if rules.profile.backend == Backend::Offline { SummaryAuthor::Extractive } else { by };
         let provider = match by {
@@ -108,10 +74,10 @@ impl Core {
 
     /// One draft a branch is made at a time; an older one stops.
     fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
-        self.drafts.last += 1;
-        let (number, cancel) = (self.drafts.last, Arc::new(AtomicBool::new(false)));
+        self.summaries.drafts.last += 1;
+        let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
         let making = DraftInProgress { number, cancel: cancel.clone(), by_itself, reach };
-        if let Some(old) = self.drafts.making.insert(id, making) {
+        if let Some(old) = self.summaries.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
         (number, cancel)
@@ -120,7 +86,7 @@ impl Core {
     /// A draft is there, or came to nothing.
     pub(crate) fn drafted(&mut self, made: Made) {
         let Made { number, ticket, branch, result, runs } = made;
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             for run in &runs {
                 session.put_run(run);
             }
@@ -128,13 +94,13 @@ impl Core {
         for run in runs {
             self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
-        let current = self.drafts.making.get(&branch).is_some_and(|making| making.number == number);
-        let making = if current { self.drafts.making.remove(&branch) } else { None };
+        let current = self.summaries.drafts.making.get(&branch).is_some_and(|making| making.number == number);
+        let making = if current { self.summaries.drafts.making.remove(&branch) } else { None };
         let result = match &making {
             Some(_) => result.map(|drafted| self.put_draft(branch, drafted)),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
-        if result.is_err() && !self.drafts.making.contains_key(&branch) {
+        if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
             self.say(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
         }
         match (ticket, result) {
@@ -150,13 +116,13 @@ impl Core {
 
     fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
-        self.drafts.waiting.insert(branch, drafted);
+        self.summaries.drafts.waiting.insert(branch, drafted);
         self.say(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
         shown
     }
 
     fn shown_draft(&self, branch: BranchId) -> Option<Arc<SummaryDraft>> {
-        self.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
+        self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
     /// Everything that is answered at once.
@@ -183,7 +149,7 @@ impl Core {
     }
 
     pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
-        let found = self.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
+        let found = self.summaries.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
         found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft it again."))
     }
 
@@ -201,7 +167,7 @@ impl Core {
 
     pub(crate) fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
         let drafted = self.waiting(branch, draft)?;
-        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+        let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let count = |text: &str| self.setup.counter.count(encoding, text);
         let text = drafted.draft.capsule.text.clone().unwrap_or_default();
         let mut kept = drafted.draft.capsule.kept.clone();
@@ -228,7 +194,7 @@ impl Core {
         body: Option<String>,
         kept: Vec<Kept>,
     ) -> Result<Answer, Failure> {
-        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+        let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let counter = self.setup.counter.clone();
         let drafted = self.waiting(branch, draft)?;
         let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
@@ -240,7 +206,7 @@ impl Core {
 
     /// Stores the draft and uses it.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let capsule = self.waiting(id, draft)?.draft.capsule.clone();
         self.must_still_hold(&branch, &capsule)?;
         let mut after = branch.capsules.clone();
@@ -255,14 +221,14 @@ impl Core {
                 session.capsules.insert(capsule.id, LoadedSummary::new(capsule));
             }
         })?;
-        self.drafts.waiting.remove(&id);
+        self.summaries.drafts.waiting.remove(&id);
         self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
         Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
     }
 
     /// What was read must still be what is there, and nothing of it pinned or taken out since.
     fn must_still_hold(&self, branch: &Branch, capsule: &Summary) -> Result<(), Failure> {
-        let session = self.session_of(branch.id)?;
+        let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
         let held = LoadedSummary::new(capsule.clone());
@@ -282,15 +248,16 @@ impl Core {
 
     /// A person does not want the draft, or not now: its turns are not summed up by itself again.
     fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let making = self.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
-        let waiting = self.drafts.waiting.get(&id).map(|drafted| {
+        let making =
+            self.summaries.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
+        let waiting = self.summaries.drafts.waiting.get(&id).map(|drafted| {
             let capsule = &drafted.draft.capsule;
             (capsule.lane.clone(), capsule.tip().unwrap_or_default())
         });
         if !self.drop_draft(id) {
             return Err(Failure::user("There is no draft of a summary."));
         }
-        if let (Ok(branch), Some((lane, tip))) = (self.branch(id), waiting.or(making)) {
+        if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {
             self.put_down(&branch, &lane, tip);
         }
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
@@ -298,9 +265,10 @@ impl Core {
 
     /// A person stops a draft that is being made.
     fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let making = self.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
+        let making =
+            self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.store(true, Ordering::Relaxed);
-        if let (true, Ok(branch)) = (making.by_itself, self.branch(id)) {
+        if let (true, Ok(branch)) = (making.by_itself, self.sessions.branch(id)) {
             self.put_down(&branch, &making.reach.0, making.reach.1);
         }
         self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
@@ -309,12 +277,12 @@ impl Core {
 
     /// Forgets a draft, and stops one that is being made; says whether there was any.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
-        let making = self.drafts.making.remove(&branch);
+        let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
             making.cancel.store(true, Ordering::Relaxed);
         }
-        self.drafts.own.remove(&branch);
-        let was = self.drafts.waiting.remove(&branch).is_some() || making.is_some();
+        self.summaries.drafts.own.remove(&branch);
+        let was = self.summaries.drafts.waiting.remove(&branch).is_some() || making.is_some();
         if was {
             self.say(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }

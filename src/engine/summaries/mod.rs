@@ -6,6 +6,8 @@ pub(super) mod automatic;
 pub(super) mod candidates;
 pub(super) mod draft_text;
 pub(super) mod drafts;
+pub(super) mod module_cards;
 pub(super) mod module_model;
 pub(super) mod modules;
+pub(super) mod state;
 pub(super) mod writer;

@@ -2,7 +2,7 @@
 //! how many of the names in it stand in the files.
 //! Not for: finding the part and its files (`modules`), or summaries of turns (`writer` asks for both).
 
-use super::modules;
+use super::module_cards;
 use crate::code::index::build::Progress;
 use crate::config::prompts;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -13,7 +13,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::SummarySource;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::ModuleCard;
-use crate::engine::api::{Event, SummaryEvent, Ticket};
+use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::export::secrets;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -38,42 +38,6 @@ const SHORTEST: usize = 4;
 const TOLD: usize = 200;
 const TELL: Duration = Duration::from_millis(200);
 
-/// Summaries that are being made.
-#[derive(Default)]
-pub(crate) struct PendingModules(Vec<One>);
-
-struct One {
-    ticket: Ticket,
-    branch: BranchId,
-    path: String,
-    cancel: Arc<AtomicBool>,
-}
-
-impl PendingModules {
-    /// One is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
-    pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
-        let path = modules::shown(path);
-        if self.0.iter().any(|one| one.path == path) {
-            return Err(Failure::user(format!("{path} is already being summarized.")).kept("That summary continues."));
-        }
-        let cancel = Arc::new(AtomicBool::new(false));
-        self.0.push(One { ticket, branch, path, cancel: cancel.clone() });
-        Ok(cancel)
-    }
-
-    /// Nobody wants those of a branch any more: which they are.
-    pub(crate) fn stop(&self, branch: BranchId) -> Vec<String> {
-        let own = self.0.iter().filter(|one| one.branch == branch);
-        own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
-    }
-
-    /// One is over: whether it was stopped.
-    pub(crate) fn end(&mut self, ticket: Ticket) -> bool {
-        let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
-        self.0.swap_remove(at).cancel.load(Ordering::Relaxed)
-    }
-}
-
 /// Tells how far a summary is.
 pub(crate) struct ProgressReporter {
     events: Sender<Event>,
@@ -85,7 +49,7 @@ pub(crate) struct ProgressReporter {
 
 impl ProgressReporter {
     pub(crate) fn new(events: Sender<Event>, branch: BranchId, path: &Path, by: SummaryAuthor) -> Self {
-        Self { events, branch, path: modules::shown(path), by, told: Cell::new(None) }
+        Self { events, branch, path: module_cards::shown(path), by, told: Cell::new(None) }
     }
 
     fn say(&self, files: (usize, usize), tokens: u32) {

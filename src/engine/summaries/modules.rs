@@ -2,28 +2,26 @@
 //! mode Heavy with a line that says by whom and when they were made and whether they still hold.
 //! Not for: how code is summed up (`code::find::module_summary`), files with rules (`plans::sources::rules`).
 
+use super::module_cards::{bounds, current, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
+use super::state::ModuleResult;
 use crate::code::find::cards::Sources;
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
-use crate::code::parse::walk::Bounds;
-use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;
-use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
-use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
-use crate::domain::conversation::mark::Atom;
 use crate::domain::summary::accepted::{FileCover, SummarySource};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event, ModuleAct, Ticket, TurnEvent};
 use crate::engine::calls::auxiliary_call::AuxiliaryCall;
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::tools::workspace::Project;
 use crate::export::secrets;
 use crate::store::Store;
@@ -36,18 +34,6 @@ use std::sync::atomic::AtomicBool;
 const FILES: usize = 400;
 /// Characters of a summary that are kept.
 const LONGEST: usize = 8_000;
-
-/// A summary that was made, or could not be.
-pub(crate) struct ModuleResult {
-    ticket: Ticket,
-    branch: BranchId,
-    root: String,
-    result: Result<ModuleCard, Failure>,
-    /// The model's calls.
-    runs: Vec<RunCard>,
-    /// The built-in offline model was to write it, which is no language model.
-    instead: bool,
-}
 
 /// Reads files of a folder as they are now.
 struct Disk<'a>(&'a Path);
@@ -64,7 +50,7 @@ impl Core {
         let result = match act {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
             ModuleAct::List { branch } => {
-                let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
+                let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
                 self.listed_modules(encoding).map(Answer::Modules)
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
@@ -77,24 +63,31 @@ impl Core {
 
     fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: SummaryAuthor) -> Result<(), Failure> {
         let kept = |failure: Failure| failure.kept("Nothing was changed.");
-        if !self.trusted {
+        if !self.tools.trusted {
             let failure = Failure::user("This folder is not trusted, so none of its files are read.");
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let asks = by == SummaryAuthor::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
         let instead = by == SummaryAuthor::Model && !asks;
         let by = if asks { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
         let job = if asks { Some(self.module_job(&branch)?) } else { None };
         let root = self.module_root();
         let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} is outside this folder."))))?;
-        let cancel = self.modules.begin(ticket, id, &path)?;
+        let cancel = self.summaries.modules.begin(ticket, id, &path)?;
         let job = job.map(|job| AuxiliaryCall { cancel: cancel.clone(), ..job });
         let teller = ProgressReporter::new(self.events.clone(), id, &path, by);
-        let (now, denied) = (self.now(), self.project.denied());
+        let (now, denied) = (self.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
-            Inbox::Moduled(Box::new(ModuleResult { ticket, branch: id, root, result, runs, instead }))
+            Inbox::Summary(SummaryReport::Module(Box::new(ModuleResult {
+                ticket,
+                branch: id,
+                root,
+                result,
+                runs,
+                instead,
+            })))
         };
         let lost_root = root.clone();
         let lost = move |failure| ended(Err(failure), lost_root, Vec::new());
@@ -110,7 +103,7 @@ impl Core {
     }
 
     fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
-        let stopped = self.modules.stop(branch);
+        let stopped = self.summaries.modules.stop(branch);
         if stopped.is_empty() {
             return Err(Failure::user("No module is being summarized."));
         }
@@ -122,12 +115,12 @@ impl Core {
         let ModuleResult { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call is counted." };
         // What came too late to be stopped is not kept either.
-        let result = if self.modules.end(ticket) {
+        let result = if self.summaries.modules.end(ticket) {
             Err(Failure::user("Stopped.").kept(format!("No part of the summary was kept.{counted}")))
         } else {
             result
         };
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             for run in &runs {
                 session.put_run(run);
             }
@@ -186,17 +179,17 @@ impl Core {
     }
 
     fn module_root(&self) -> String {
-        root_of(&self.project)
+        root_of(&self.tools.project)
     }
 
     fn listed_modules(&self, encoding: Encoding) -> Result<Vec<ModuleVersion>, Failure> {
-        versions(&self.store, &self.project, self.setup.counter.as_ref(), encoding)
+        versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
     /// Summaries of modules as things that a person edits, with their versions; made on a thread of its own.
     pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
-        let encoding = self.rules(&self.branch(branch)?)?.model.encoding;
-        let (store, project) = (self.store.clone(), self.project.clone());
+        let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
+        let (store, project) = (self.store.clone(), self.tools.project.clone());
         let counter = self.setup.counter.clone();
         self.jobs.answer("module", ticket, move || {
             let made = versions(&store, &project, counter.as_ref(), encoding);
@@ -204,44 +197,6 @@ impl Core {
         });
         Ok(())
     }
-}
-
-/// The folder by which a workspace's summaries are kept.
-fn root_of(project: &Project) -> String {
-    let workspace = &project.workspace;
-    workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
-}
-
-/// How marks name a summary.
-pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
-    atom(ProjectKind::Module, root, path)
-}
-
-/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted, and
-/// none of files that a rule denies.
-pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
-    if !project.settings().1 {
-        return Ok(Vec::new());
-    }
-    let (root, denied) = (root_of(project), project.denied());
-    let mut all: Vec<ModuleCard> = Vec::new();
-    for (card, undone) in store.modules(&root)? {
-        if undone {
-            continue;
-        }
-        // A summary tells of what it was made of.
-        if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
-            continue;
-        }
-        all.retain(|other| other.path != card.path);
-        all.push(card);
-    }
-    let stale = |card: &ModuleCard| project.stale(Path::new(&root), card);
-    Ok(all
-        .into_iter()
-        .map(|card| (atom_of(&root, &card.path), stale(&card), card))
-        .map(|(a, s, c)| (a, c, s))
-        .collect())
 }
 
 /// All versions, newest first within each path.
@@ -320,19 +275,6 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
     things
 }
 
-/// A summary as it is sent: never as the truth.
-pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
-    let day = jiff::Timestamp::from_millisecond(card.generated_at)
-        .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
-    let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.words(card.files.len()));
-    let label = format!(
-        "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
-        plain(&card.path),
-        plain(&card.by())
-    );
-    fenced(&label, &card.text)
-}
-
 /// A path beneath the workspace, by its names alone; `.` is the workspace.
 fn normal(path: &str) -> Option<PathBuf> {
     let mut steps = PathBuf::new();
@@ -344,16 +286,6 @@ fn normal(path: &str) -> Option<PathBuf> {
         }
     }
     Some(steps)
-}
-
-/// The workspace, or a path beneath it, as people name it.
-pub(crate) fn shown(path: &Path) -> String {
-    if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
-}
-
-/// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
-pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
-    Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
 }
 
 /// Reads a folder, or the folder of a file, and sums it up.

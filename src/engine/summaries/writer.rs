@@ -3,13 +3,14 @@
 //! Not for: which turns, and what a person does with a draft (`drafts`).
 
 use super::draft_text::Drafted;
+use super::state::Made;
 use crate::config::prompts;
 use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, extract, keep, parts};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::NodeId;
 use crate::domain::call::provider::CallEnd;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
@@ -19,7 +20,7 @@ use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, Summar
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
-use crate::engine::core::Inbox;
+use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::jobs::Jobs;
 use crate::engine::plans::input_builder::bar;
 use crate::export::secrets;
@@ -54,21 +55,11 @@ pub(crate) struct Job {
     pub(crate) events: Sender<Event>,
 }
 
-/// What a job came to.
-pub(crate) struct Made {
-    pub(crate) number: u64,
-    pub(crate) ticket: Option<Ticket>,
-    pub(crate) branch: BranchId,
-    pub(crate) result: Result<Drafted, Failure>,
-    /// The model's calls.
-    pub(crate) runs: Vec<RunCard>,
-}
-
 impl Job {
     /// Starts it on a thread of its own.
-    pub(crate) fn start(self, jobs: &Jobs) {
+    pub(crate) fn start(self, jobs: &Jobs<Inbox>) {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
-        let ended = |made| Inbox::SummaryMade(Box::new(made));
+        let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
         let lost = move |failure: Failure| {
             let result = Err(failure.kept("Nothing was changed."));
             ended(Made { number, ticket, branch, result, runs: Vec::new() })

@@ -1,7 +1,7 @@
 //! All tools as cards: what a screen and the command line show of them.
 //! Not for: acting on any (`servers`).
 
-use super::switches::{OWN, alone, specs};
+use super::selection::{OWN, alone, specs};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::Encoding;
@@ -17,10 +17,10 @@ impl Core {
     pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
         // A file that was changed meanwhile is shown as it is now.
         let fresh = self.setup.named.as_ref().map(|read| read());
-        if fresh.is_some_and(|fresh| fresh != self.foreign.named) {
+        if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
             self.set_servers();
         }
-        let branch = branch.map(|id| self.branch(id)).transpose()?;
+        let branch = branch.map(|id| self.sessions.branch(id)).transpose()?;
         let rules = branch.as_ref().map(|branch| self.rules(branch)).transpose()?;
         let encoding = rules.as_ref().map_or_else(|| setup::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
@@ -34,15 +34,15 @@ impl Core {
         let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
         let specs = match &rules {
             Some(rules) => rules.tools.clone(),
-            None => self.setup.tools.as_ref().filter(|_| self.trusted).map_or_else(Vec::new, |own| {
+            None => self.setup.tools.as_ref().filter(|_| self.tools.trusted).map_or_else(Vec::new, |own| {
                 specs(self.learned.own_specs(&self.setup, &**own), &self.learned.offered, &off)
             }),
         };
         Ok(Toolbox {
             built: crate::mcp::BUILT,
-            trusted: self.trusted,
+            trusted: self.tools.trusted,
             enabled: self.setup.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),
-            file: self.foreign.named.file.as_ref().map(|file| self.file_card(file)),
+            file: self.tools.servers.named.file.as_ref().map(|file| self.file_card(file)),
             servers,
             tokens: self.setup.counter.count(encoding, &crate::context::render::tools_text(&specs)),
         })
@@ -53,7 +53,7 @@ impl Core {
             name: spec.name.clone(),
             command: spec.shown.clone(),
             given: spec.given.clone(),
-            taken: self.foreign.named.servers.iter().any(|own| own.name == spec.name),
+            taken: self.tools.servers.named.servers.iter().any(|own| own.name == spec.name),
         };
         FileCard {
             path: file.path.clone(),
@@ -78,7 +78,7 @@ impl Core {
             before: None,
         };
         let tools: Vec<ToolCard> = own.into_iter().map(card).collect();
-        let state = if self.trusted {
+        let state = if self.tools.trusted {
             ServerState::Ready
         } else {
             ServerState::Off { why: "this folder is not trusted".into() }

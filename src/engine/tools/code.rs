@@ -4,9 +4,7 @@
 
 use super::added::LookupTools;
 use crate::code::find::cards::{Limits, Sources, fill};
-use crate::code::find::choose;
-use crate::code::find::names;
-use crate::code::find::{query, rank};
+use crate::code::find::{choose, names, query, rank};
 use crate::code::index::records::SymbolId;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
@@ -17,7 +15,7 @@ use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, WorkspaceFiles};
-use crate::engine::plans::sources::code::CodeRules;
+use crate::engine::startup::rules::CodeRules;
 use crate::export::secrets;
 use serde::Deserialize;
 use serde_json::json;

@@ -2,57 +2,30 @@
 //! Not for: what the model reads by itself (`tools`). Both want the folder's trust.
 
 use super::skills::PREFIX;
+use super::state::MOST;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
 use crate::domain::tool::trace::RunTools;
-use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
 use crate::engine::core::Core;
 use crate::export::secrets;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
-/// Files that are looked at.
-const MOST: usize = 50_000;
 /// Bytes of a file that goes with a message.
 const LARGEST: u64 = 200_000;
-/// How long a list of names counts as fresh.
-const FRESH: Duration = Duration::from_secs(5);
-
-/// When names were read last, under which rules, the names, and whether there are more.
-type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
-
-/// The names that were read last.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Listed(Arc<Mutex<Names>>);
-
-impl Listed {
-    /// The names, read anew where they are old. One thread reads, the others wait for it.
-    fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
-        if let Some((_, _, names, more)) = fresh {
-            return (names.clone(), *more);
-        }
-        let (names, more) = tools.files(MOST, sight);
-        let names = Arc::new(names);
-        *held = Some((Instant::now(), sight.clone(), names.clone(), more));
-        (names, more)
-    }
-}
 
 impl Core {
     fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
         let tools = self.setup.tools.clone();
         let tools = tools.ok_or_else(|| Failure::user("Files of this folder can't be read: tools are off."))?;
         let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
-        Some(tools).filter(|_| self.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
+        Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }
 
     /// Files by what was typed, on a thread of its own.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
-        let listed = self.files.clone();
+        let listed = self.tools.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
         self.jobs.answer("files", ticket, move || {
             let mut list = match tools {
@@ -74,13 +47,13 @@ impl Core {
     /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
     /// list of files says why.
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
-        let branch = self.session().ok().map(|session| session.current);
+        let branch = self.sessions.current().ok().map(|session| session.current);
         self.keep_back(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
             Ok(()) if wanted => {
-                self.code_indexer.ask(ticket, act, root, crate::engine::startup::setup::encoding(&self.setup))
+                self.workers.code.ask(ticket, act, root, crate::engine::startup::learned::encoding(&self.setup))
             }
             Ok(()) | Err(_) if act.is_names() => {
                 self.answer(ticket, Ok(Answer::Symbols(Vec::new())));

@@ -12,10 +12,11 @@ impl Core {
     /// The folder is trusted, or no longer; with it what its settings file says holds, or no longer does.
     pub(crate) fn trust(&mut self, trusted: bool) -> Answer {
         let saved = (self.setup.save_trust)(trusted);
-        self.trusted = trusted;
+        self.tools.trusted = trusted;
         self.set_servers();
-        self.project.configure(None, trusted);
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        self.tools.project.configure(None, trusted);
+        let branches: Vec<BranchId> =
+            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);
         }

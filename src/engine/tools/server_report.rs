@@ -56,7 +56,7 @@ impl Core {
         if word == FileWord::Waits {
             return still("waits", "the file that names it needs your approval", "`pleach mcp use` shows it and asks.");
         }
-        if !self.trusted {
+        if !self.tools.trusted {
             return still("untrusted", "not started: this folder is not trusted", "");
         }
         match lives.map(|server| (server.state, server.tools.len())) {

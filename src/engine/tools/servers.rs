@@ -36,23 +36,6 @@ struct FolderAnswer {
     yes: bool,
 }
 
-/// What is kept of servers while the program runs.
-#[derive(Default)]
-pub(crate) struct Foreign {
-    /// What is named, as it was read last.
-    pub(crate) named: ConfiguredServers,
-    /// Somebody asked for a plan, or for servers.
-    wanted: bool,
-    /// Requests that wait until none is still starting.
-    waiting: Vec<(Ticket, Request)>,
-    /// How each stood when it was last told of.
-    stood: BTreeMap<String, ServerState>,
-    /// Tools that a person was told of because they are not what was approved.
-    told: BTreeSet<(String, Hash)>,
-    /// The folder's file was told of.
-    file_told: Option<Hash>,
-}
-
 impl Core {
     /// Servers are wanted from now on: they are started where they are not, beside everything else. A request for which
     /// they must stand waits; then nothing is given back.
@@ -67,8 +50,8 @@ impl Core {
         if !plans && !listed {
             return Some(request);
         }
-        if !self.foreign.wanted {
-            self.foreign.wanted = true;
+        if !self.tools.servers.wanted {
+            self.tools.servers.wanted = true;
             self.set_servers();
         }
         if let Request::Tool(ToolRequest::Servers(_, ServerAct::Test { server })) = &request {
@@ -77,7 +60,7 @@ impl Core {
         let settles =
             matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::Settle | ServerAct::Test { .. })));
         if (settles || (plans && self.setup.patient)) && !self.settled() {
-            self.foreign.waiting.push((ticket, request));
+            self.tools.servers.waiting.push((ticket, request));
             return None;
         }
         // What stands already may not have been told yet.
@@ -93,12 +76,12 @@ impl Core {
 
     /// Reads which servers are named, and has exactly those run that may.
     pub(crate) fn set_servers(&mut self) {
-        if !self.foreign.wanted {
+        if !self.tools.servers.wanted {
             return;
         }
         let read = self.setup.named.clone();
-        self.foreign.named = read.map_or_else(ConfiguredServers::default, |read| read());
-        let may = self.trusted && self.setup.tools.is_some();
+        self.tools.servers.named = read.map_or_else(ConfiguredServers::default, |read| read());
+        let may = self.tools.trusted && self.setup.tools.is_some();
         let specs = if may { self.usable() } else { Vec::new() };
         self.setup.foreign.set(&specs);
         self.tell_of_file(may);
@@ -107,7 +90,7 @@ impl Core {
 
     /// The person's own, and the folder's where the person said so. The person's own name wins.
     fn usable(&self) -> Vec<ServerSpec> {
-        let named = &self.foreign.named;
+        let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
         if let Some(file) = &named.file
             && self.file_word(file.digest) == FileWord::Yes
@@ -136,8 +119,8 @@ impl Core {
     }
 
     fn tell_of_file(&mut self, may: bool) {
-        let Some(file) = self.foreign.named.file.clone().filter(|_| may) else { return };
-        if self.foreign.file_told.replace(file.digest) == Some(file.digest) {
+        let Some(file) = self.tools.servers.named.file.clone().filter(|_| may) else { return };
+        if self.tools.servers.file_told.replace(file.digest) == Some(file.digest) {
             return;
         }
         match &file.servers {
@@ -161,7 +144,7 @@ impl Core {
         self.take_offered();
         for server in self.setup.foreign.servers() {
             let (name, state) = (server.spec.name.clone(), server.state.clone());
-            let before = self.foreign.stood.insert(name.clone(), state.clone());
+            let before = self.tools.servers.stood.insert(name.clone(), state.clone());
             if let ServerState::Failed { why, todo } = &state
                 && before.as_ref() != Some(&state)
             {
@@ -171,7 +154,7 @@ impl Core {
         }
         self.say(Event::Tool(ToolEvent::ServersChanged));
         if self.settled() {
-            for (ticket, request) in std::mem::take(&mut self.foreign.waiting) {
+            for (ticket, request) in std::mem::take(&mut self.tools.servers.waiting) {
                 self.request_now(ticket, request);
             }
         }
@@ -187,7 +170,7 @@ impl Core {
             let (known, strange): (Vec<_>, Vec<_>) = server.tools.iter().partition(fits);
             let news: Vec<&ServerTool> = strange
                 .into_iter()
-                .filter(|tool| self.foreign.told.insert((server.spec.name.clone(), tool.digest())))
+                .filter(|tool| self.tools.servers.told.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
                 self.say(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
@@ -199,7 +182,8 @@ impl Core {
             return;
         }
         self.learned.offered = Arc::new(offered);
-        let branches: Vec<BranchId> = self.sessions.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
+        let branches: Vec<BranchId> =
+            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
             self.show_branch(branch);
         }
@@ -273,7 +257,7 @@ impl Core {
 
     fn say_to_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         self.set_servers();
-        if self.foreign.named.file.as_ref().is_none_or(|file| file.digest != digest) {
+        if self.tools.servers.named.file.as_ref().is_none_or(|file| file.digest != digest) {
             return Err(Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again."));
         }
         self.keep(self.file_key(), &FolderAnswer { digest, yes });
@@ -287,10 +271,10 @@ impl Core {
 
     /// What runs the tools of a branch.
     pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
-        let tools = self.setup.tools.clone().filter(|_| self.trusted)?;
+        let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
         let own = self.with_code(branch, Some(tools))?;
-        let off = self.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
+        let off = self.sessions.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
         Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit, keep }))
     }

@@ -15,7 +15,7 @@ use crate::domain::tool::consent::matches;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::plans::sources::rule_text::load;
 use crate::engine::startup::setup::{ProjectSetup, Setup};
-use crate::engine::summaries::modules;
+use crate::engine::summaries::module_cards;
 use crate::tools::folder::{Folder, Looked, repository};
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -267,7 +267,7 @@ impl Project {
         let arrived = held.unwrap_or_else(|| {
             let known: HashSet<&Path> =
                 card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();
-            let found = NewFiles::look(&folder, &modules::bounds(self.denied(), beneath.to_owned()), &|path| {
+            let found = NewFiles::look(&folder, &module_cards::bounds(self.denied(), beneath.to_owned()), &|path| {
                 known.contains(Path::new(path))
             });
             let found = Arc::new(found);

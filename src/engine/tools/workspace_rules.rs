@@ -60,11 +60,11 @@ impl Core {
         branch: BranchId,
         make: impl FnOnce(&Ground) -> Result<Answer, Failure> + Send + 'static,
     ) -> Result<(), Failure> {
-        let branch = self.branch(branch)?;
+        let branch = self.sessions.branch(branch)?;
         let ground = Ground {
             denied: self.denied(),
-            project: self.project.clone(),
-            tools: self.setup.tools.clone().filter(|_| self.trusted),
+            project: self.tools.project.clone(),
+            tools: self.setup.tools.clone().filter(|_| self.tools.trusted),
             marks: branch.marks.clone(),
             plan: self.plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone()),
             counter: self.setup.counter.clone(),
@@ -85,13 +85,14 @@ impl Core {
 
     /// The rules that a path names.
     fn guide(&self, path: &str) -> Result<Guide, Failure> {
-        let found = self.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
+        let found =
+            self.tools.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
         let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
         found.ok_or_else(gone)
     }
 
     fn set_item(&mut self, id: BranchId, path: &str, on: Option<bool>, once: bool) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let (atom, off, nested) = if path == SKILLS {
             (skills::atom(), false, false)
         } else {
@@ -119,13 +120,13 @@ impl Core {
 
     /// Writes a file with rules as the tools would, so that undo takes it back.
     fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
         if !is_rules(path) {
             return Err(kept(Failure::user(format!("{path} is not a name for files with rules."))));
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
-        let tools = self.setup.tools.clone().filter(|_| self.trusted);
+        let tools = self.setup.tools.clone().filter(|_| self.tools.trusted);
         let tools =
             tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
         let denied = self.denied();
@@ -149,7 +150,7 @@ impl Core {
     /// was drawn goes as it was drawn. While an answer comes it stays; its end makes a new one.
     pub(crate) fn project_changed(&mut self) {
         let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
-        if here.is_some_and(|branch| !self.live.contains_key(&branch)) {
+        if here.is_some_and(|branch| !self.turns.live.contains_key(&branch)) {
             self.plans.outdate();
         }
     }
@@ -158,14 +159,14 @@ impl Core {
     pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
         let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
         let begins = skills::PREFIX.starts_with(&query);
-        let all = self.project.skills();
+        let all = self.tools.project.skills();
         let fits = all.iter().filter(|skill| begins || skill.name.to_lowercase().contains(&query));
         fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
     }
 
     /// A skill's text for a message.
     pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
-        let skills = self.project.skills();
+        let skills = self.tools.project.skills();
         let found = skills.iter().find(|skill| skill.name == name);
         let found =
             found.ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists them."))?;
@@ -176,11 +177,12 @@ impl Core {
     /// The text of an item of the project that stays out.
     pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
         if *atom == skills::atom() {
-            return Some(skills::listed(&self.project.skills()));
+            return Some(skills::listed(&self.tools.project.skills()));
         }
-        let modules = crate::engine::summaries::modules::current(&self.store, &self.project).unwrap_or_default();
+        let modules =
+            crate::engine::summaries::module_cards::current(&self.store, &self.tools.project).unwrap_or_default();
         if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
-            return Some(crate::engine::summaries::modules::sent(&card, Some(&stale)));
+            return Some(crate::engine::summaries::module_cards::sent(&card, Some(&stale)));
         }
         let guide = self.guide(path?).ok().filter(|guide| guide.atom == *atom)?;
         guide.found.ok().map(|text| text.sent.to_string())

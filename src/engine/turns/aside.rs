@@ -3,10 +3,10 @@
 //! Not for: turns (`live`).
 
 use super::machine::Arrived;
+use super::state::{Aside, UnplannedAside};
 use super::stream::{Call, Report};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
-use crate::domain::call::model::Price;
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::usage::UsageReport;
@@ -15,42 +15,16 @@ use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, n
 use crate::domain::planning::policy::Section;
 use crate::engine::api::{Answer, AsideView, Event, ProgramEvent, Ticket, TurnEvent};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
-use crate::engine::core::{Core, Inbox};
-use crate::engine::plans::draft::PlanPurpose;
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::plans::snapshot::Question;
+use crate::engine::plans::state::PlanPurpose;
 use crate::engine::plans::worker::{Solution, Solved, Stored};
-use crate::engine::startup::setup::rules;
+use crate::engine::startup::learned::rules;
 use crate::store::types::Write;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
-
-/// A question that waits for its plan.
-pub(crate) struct Waiting {
-    pub(crate) ticket: Ticket,
-    pub(crate) branch: BranchId,
-    pub(crate) text: Arc<str>,
-    /// The node after which it would stand.
-    pub(crate) base: Option<NodeId>,
-}
-
-/// A question that is asked.
-pub(crate) struct Aside {
-    view: AsideView,
-    base: Option<NodeId>,
-    card: RunCard,
-    solved: Solved,
-    arrived: Arrived,
-    price: Option<Price>,
-    prompt_micro: Option<u64>,
-    cancel: Arc<AtomicBool>,
-    /// Nobody wants the answer any more; its call is still counted.
-    dropped: bool,
-}
-
-/// All that are open.
-pub(crate) type Asides = HashMap<RunId, Aside>;
 
 impl Core {
     /// Asks beside a branch: first the plan.
@@ -58,18 +32,18 @@ impl Core {
         if text.trim().is_empty() {
             return Err(Failure::user("There is no question to send yet.").todo("Type the side question."));
         }
-        let there = self.branch(branch)?;
+        let there = self.sessions.branch(branch)?;
         // Without tools: what a side question does must leave no trace.
         let rules = rules(&self.setup, &self.learned, &there, false)?;
         self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
-        let waiting = Waiting { ticket, branch, text, base };
+        let waiting = UnplannedAside { ticket, branch, text, base };
         self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
     }
 
     /// Its plan is there: the call is written down and made.
-    pub(crate) fn aside_planned(&mut self, waiting: Waiting, solution: Solution) {
+    pub(crate) fn aside_planned(&mut self, waiting: UnplannedAside, solution: Solution) {
         let ticket = waiting.ticket;
         let opened = match solution {
             Ok(Ok(solved)) => self.open_aside(waiting, solved),
@@ -79,8 +53,8 @@ impl Core {
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 
-    fn open_aside(&mut self, waiting: Waiting, solved: Solved) -> Result<RunId, Failure> {
-        let branch = self.branch(waiting.branch)?;
+    fn open_aside(&mut self, waiting: UnplannedAside, solved: Solved) -> Result<RunId, Failure> {
+        let branch = self.sessions.branch(waiting.branch)?;
         let rules = rules(&self.setup, &self.learned, &branch, false)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
         let whose = (branch.session, branch.id);
@@ -93,7 +67,7 @@ impl Core {
             Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },
             Write::PutRun(Box::new(kept.clone())),
         ])?;
-        self.session_mut(branch.id)?.put_run(&kept);
+        self.sessions.of_branch_mut(branch.id)?.put_run(&kept);
         let cancel = Arc::new(AtomicBool::new(false));
         let call = Call {
             run,
@@ -106,7 +80,8 @@ impl Core {
             until: None,
             saves: false,
         };
-        let prompt_micro = self.prompt_cost(rules.model.price, &solved.plan, 0).map(|cost| cost.micro);
+        let prompt_micro =
+            self.learned.meters.prompt_cost(&self.store, rules.model.price, &solved.plan, 0).map(|cost| cost.micro);
         let view = AsideView {
             run,
             branch: branch.id,
@@ -122,9 +97,9 @@ impl Core {
         let (arrived, price) = (Arrived::default(), rules.model.price);
         let aside =
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
-        self.asides.insert(run, aside);
+        self.turns.asides.insert(run, aside);
         let inbox = self.inbox.clone();
-        call.start(&self.jobs, move |report| drop(inbox.send(Inbox::Aside(Box::new(report)))));
+        call.start(&self.jobs, move |report| drop(inbox.send(Inbox::Turn(TurnReport::Aside(Box::new(report))))));
         Ok(run)
     }
 
@@ -132,7 +107,7 @@ impl Core {
     pub(crate) fn aside_report(&mut self, report: Report) {
         match report {
             Report::Deltas { run, deltas, tokens } => {
-                let Some(aside) = self.asides.get_mut(&run) else { return };
+                let Some(aside) = self.turns.asides.get_mut(&run) else { return };
                 for delta in &deltas {
                     aside.arrived.add(delta);
                     if let Delta::Diagnostic(told) = delta {
@@ -160,7 +135,7 @@ impl Core {
     }
 
     fn aside_ended(&mut self, run: RunId, mut outcome: Outcome) {
-        let Some(mut aside) = self.asides.remove(&run) else { return };
+        let Some(mut aside) = self.turns.asides.remove(&run) else { return };
         outcome.usage = outcome.usage.bounded(aside.card.est_total);
         let outcome = &outcome;
         let cost = aside.price.and_then(|price| price.bill(&outcome.usage));
@@ -182,24 +157,24 @@ impl Core {
                 "The cost of a side question could not be recorded: {error}."
             ))));
         }
-        self.meters.forget();
-        if let Ok(session) = self.session_mut(aside.view.branch) {
+        self.learned.meters.forget();
+        if let Ok(session) = self.sessions.of_branch_mut(aside.view.branch) {
             session.put_run(&aside.card);
         }
         self.say(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
         if !aside.dropped {
             self.say(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
-            self.asides.insert(run, aside);
+            self.turns.asides.insert(run, aside);
         }
     }
 
     /// Nobody wants the answer any more.
     pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
-        let over = self.asides.get(&run).map(|aside| aside.view.card.is_some());
+        let over = self.turns.asides.get(&run).map(|aside| aside.view.card.is_some());
         match over {
-            Some(true) => drop(self.asides.remove(&run)),
+            Some(true) => drop(self.turns.asides.remove(&run)),
             Some(false) => {
-                if let Some(aside) = self.asides.get_mut(&run) {
+                if let Some(aside) = self.turns.asides.get_mut(&run) {
                     aside.dropped = true;
                     aside.cancel.store(true, Ordering::Relaxed);
                 }
@@ -211,14 +186,14 @@ impl Core {
 
     /// Stops all that are under way, because the program ends.
     pub(crate) fn stop_asides(&mut self) {
-        for aside in self.asides.values() {
+        for aside in self.turns.asides.values() {
             aside.cancel.store(true, Ordering::Relaxed);
         }
     }
 
     /// Makes a branch of one that is answered, at the place where it was asked.
     pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
-        let aside = self.asides.get(&run).ok_or_else(gone)?;
+        let aside = self.turns.asides.get(&run).ok_or_else(gone)?;
         if aside.view.card.is_none() {
             return Err(Failure::new(FailureKind::Busy, "The answer is still arriving.").todo("Wait for it."));
         }
@@ -226,7 +201,7 @@ impl Core {
             return Err(Failure::user("There is no answer to keep."));
         }
         let from = aside.view.branch;
-        let session = self.session_of(from)?;
+        let session = self.sessions.of_branch(from)?;
         let gone = || Failure::user("The message where it was asked was deleted.").kept("The answer is still shown.");
         let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
         let branch = session.branch(from)?;
@@ -244,8 +219,8 @@ impl Core {
         let fork = aside.base;
         let made = self.sprout_at(from, fork, vec![sprout], format!("kept a side question as {name}"))?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
-        self.asides.remove(&run);
-        let open = self.session_mut(child)?;
+        self.turns.asides.remove(&run);
+        let open = self.sessions.of_branch_mut(child)?;
         open.put_run(&card);
         let states = crate::engine::sessions::library::states_of(&[answer], open.next_state()).into_iter();
         // The model wrote it here: only the state of an import waits for a person.
@@ -253,10 +228,10 @@ impl Core {
         let session = open.card.id;
         let write = |version: &StateVersion| Write::PutState { session, version: version.clone() };
         self.store.write(states.iter().map(write).collect())?;
-        self.session_mut(child)?.add_states(states);
+        self.sessions.of_branch_mut(child)?.add_states(states);
         self.show_branch(child);
         self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
-        Ok(Answer::Branch(Box::new(self.branch(child)?)))
+        Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 }
 

@@ -2,34 +2,28 @@
 //! over; who does not get it is told who has it, or waits in line.
 //! Not for: the locks (`store`).
 
+use super::state::HeldClaim;
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::engine::api::{Answer, Event, ProgramEvent, Ticket};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, TurnReport};
 use crate::store::file::claims::{Claim, ClaimOwner};
 use crate::store::types::OpenRun;
 use std::sync::Arc;
 
-/// A claim that this program holds.
-pub(crate) struct HeldClaim {
-    _claim: Claim,
-    /// It was waited for and nothing was asked under it yet.
-    unused: bool,
-}
-
 impl Core {
     /// Takes the right to ask on a branch, and then everything that was done there meanwhile.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
-        if let Some(held) = self.claims.get_mut(&branch) {
+        if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
             return Ok(());
         }
         match self.store.claim(branch, &asker(&self.setup.now, !self.setup.patient)) {
             Ok(claim) => {
-                self.claims.insert(branch, HeldClaim { _claim: claim, unused: false });
+                self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: false });
                 self.look();
                 Ok(())
             }
@@ -53,7 +47,7 @@ impl Core {
     /// Where a branch stood before the turn that is being asked on it, by this program or by another one; its head where none
     /// is.
     pub(crate) fn before_turn(&mut self, branch: &Branch) -> Option<NodeId> {
-        if let Some(live) = self.live.get(&branch.id) {
+        if let Some(live) = self.turns.live.get(&branch.id) {
             return live.before.0;
         }
         let here = |run: &OpenRun| run.card.branch == branch.id && self.store.owner_alive(&run.owner);
@@ -64,7 +58,7 @@ impl Core {
         }
         // A later round goes on after results that are messages already.
         self.look();
-        let Ok(session) = self.session_of(branch.id) else { return branch.head };
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
         let tree = &session.tree;
         let mut at = run.after.and_then(|id| tree.slot(id));
         while let Some(slot) = at.filter(|slot| tree.head(*slot).role != Role::User) {
@@ -75,7 +69,7 @@ impl Core {
 
     /// Waits in line for the right to ask on a branch; answered once it is had.
     pub(crate) fn await_claim(&mut self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
-        self.branch(branch)?;
+        self.sessions.branch(branch)?;
         match self.claim(branch) {
             Ok(()) => {
                 self.keep_unused(branch);
@@ -92,14 +86,14 @@ impl Core {
         let lost = move |failure| Inbox::Answer(ticket, Box::new(Err(failure)));
         self.jobs.report("line", lost, move || {
             let claim = store.await_claim(branch, || asker(&now, workbench));
-            Inbox::Claimed(ticket, branch, Box::new(claim))
+            Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim)))
         });
         Ok(())
     }
 
     /// Its turn has come.
     pub(crate) fn claimed(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
-        self.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
+        self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
         self.look();
         self.recover_branch(branch);
         self.answer(ticket, Ok(Answer::Done(String::new())));
@@ -107,14 +101,14 @@ impl Core {
 
     fn keep_unused(&mut self, branch: BranchId) {
         let free = !self.asks(branch);
-        if let Some(held) = self.claims.get_mut(&branch) {
+        if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = free;
         }
     }
 
     /// What was waited for is not wanted any more.
     pub(crate) fn give_back(&mut self, branch: BranchId) -> Answer {
-        if let Some(held) = self.claims.get_mut(&branch) {
+        if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
         }
         Answer::Done(String::new())
@@ -122,24 +116,25 @@ impl Core {
 
     /// Whether a message of this program is on its way on a branch.
     fn asks(&self, branch: BranchId) -> bool {
-        self.live.contains_key(&branch) || self.plans.about_to_send(branch)
+        self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
     }
 
     /// Gives back what nothing is asked under any more.
     pub(crate) fn drop_claims(&mut self) {
         let over: Vec<BranchId> = self
+            .turns
             .claims
             .iter()
             .filter(|(branch, held)| !held.unused && !self.asks(**branch))
             .map(|(branch, _)| *branch)
             .collect();
         for branch in over {
-            self.claims.remove(&branch);
+            self.turns.claims.remove(&branch);
         }
     }
 
     fn taken(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
-        let name = self.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
+        let name = self.sessions.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
         let who = match other {
             Some(ClaimOwner { process, since, workbench }) => {
                 let place = if *workbench { "the workbench" } else { "the command line" };

@@ -1,9 +1,10 @@
 //! What is written at the ends of a turn: nodes, the head's move, the run's end, the state. Each end is one transaction.
 //! Not for: when that happens (`machine`).
 
-use super::live::{Live, new_head};
+use super::live::new_head;
 use super::machine::Phase;
 use super::reflect::{MarkUpdate, TurnEndChanges};
+use super::state::Live;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::provider::CallEnd;
@@ -41,7 +42,7 @@ impl Core {
 
     fn look_closely(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
         self.reload(live.session)?;
-        if self.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
+        if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
             self.say(Event::Program(ProgramEvent::Notice(what.into())));
         }
@@ -59,9 +60,9 @@ impl Core {
         branch: BranchId,
         work: impl FnOnce(&mut Self, &mut Live) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+        let Some(mut live) = self.turns.live.remove(&branch) else { return Ok(()) };
         let result = work(self, &mut live);
-        self.live.insert(branch, live);
+        self.turns.live.insert(branch, live);
         result
     }
 
@@ -81,7 +82,7 @@ impl Core {
         let tip = self.landed(branch, live, vec![head])?;
         live.user = None;
         live.card.user = Some(tip);
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&live.card);
             if let Some(branch) = session.branch_mut(branch).filter(|_| uses_reply(live)) {
                 branch.reply = None;
@@ -100,8 +101,8 @@ impl Core {
         let (mut tip, key) = (last.id, last.key);
         if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
             self.reload(live.session)?;
-            let known = self.session_of(branch)?.tree.by_key(key);
-            tip = known.map_or(tip, |slot| self.session_of(branch).map_or(tip, |s| s.tree.head(slot).id));
+            let known = self.sessions.of_branch(branch)?.tree.by_key(key);
+            tip = known.map_or(tip, |slot| self.sessions.of_branch(branch).map_or(tip, |s| s.tree.head(slot).id));
         } else {
             self.adopt(branch, heads, (!live.detached).then_some(tip));
         }
@@ -114,7 +115,7 @@ impl Core {
 
     /// Nodes and a head that were just written, in memory and on the screen.
     fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
-        let Ok(session) = self.session_mut(branch) else { return };
+        let Ok(session) = self.sessions.of_branch_mut(branch) else { return };
         let id = session.card.id;
         session.card.messages += heads.len() as u64;
         for head in &heads {
@@ -137,7 +138,7 @@ impl Core {
         content: &Content,
         end: End,
     ) -> Result<NodeHead, Failure> {
-        let session = self.session_of(branch)?;
+        let session = self.sessions.of_branch(branch)?;
         let parent = live.after.and_then(|id| session.tree.slot(id));
         let key = fresh_key(session, parent, role, content);
         let above = parent.map(|slot| session.tree.head(slot));
@@ -179,7 +180,7 @@ impl Core {
         let (head, state, marks, card, said) = answered;
         live.undoable = live.moves;
         live.card = card;
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.add_states(state.clone());
             if let Some(branch) = session.branch_mut(branch) {
                 for moved in marks {
@@ -206,11 +207,12 @@ impl Core {
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
             && self
+                .sessions
                 .branch(branch)
                 .and_then(|b| self.rules(&b))
                 .is_ok_and(|r| r.policy.state_block != StateBlock::Optional);
         let missing = required && end == End::Complete && state.is_none();
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&card);
             if missing {
                 session.state_missing.insert(branch);
@@ -222,7 +224,7 @@ impl Core {
         if state.is_some() || missing {
             self.say(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
-        self.meters.forget();
+        self.learned.meters.forget();
         self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
@@ -286,9 +288,9 @@ impl Core {
         live.card = card;
         self.check_uses_later(branch, live, content, &traces);
         live.traces.clear();
-        self.meters.forget();
+        self.learned.meters.forget();
         self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
-        if let Ok(session) = self.session_mut(branch) {
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&live.card);
         }
         self.show_branch(branch);
@@ -324,14 +326,14 @@ impl Core {
 
     /// The run ends without a node.
     pub(crate) fn close_run(&mut self, branch: BranchId) -> Result<(), Failure> {
-        let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
         live.card.status = if cancelled { RunStatus::Cancelled } else { RunStatus::Errored };
         let card = live.card.clone();
         let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
         self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
-        self.meters.forget();
-        if let Ok(session) = self.session_mut(branch) {
+        self.learned.meters.forget();
+        if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&card);
         }
         self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
@@ -340,7 +342,7 @@ impl Core {
 
     /// The turn is over.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
-        let Some(mut live) = self.live.remove(&branch) else { return };
+        let Some(mut live) = self.turns.live.remove(&branch) else { return };
         let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
         let limit = !stopped
             && !completed
@@ -370,7 +372,7 @@ impl Core {
             };
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });
-        if let Ok(session) = self.session_of(branch) {
+        if let Ok(session) = self.sessions.of_branch(branch) {
             self.say(Event::Session(SessionEvent::Card(session.card.clone())));
         }
         self.watched(branch, &live);

@@ -1,11 +1,11 @@
 //! The word on calls to tools: by rules, else by a person; the rules that a person gave; and what tools changed, undoably.
 //! Not for: what a call would do (`tools`), how rules are read (`domain::tool::consent`) or the thread that waits (`tool_calls`).
 
+use super::state::WaitingCall;
 use super::tool_calls::CallDecision;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
-use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::domain::conversation::operation::Change;
 use crate::domain::tool::consent::{
@@ -27,19 +27,13 @@ const MOST: usize = 200;
 /// Earlier calls that are looked at when a rule is added.
 const LOOKED: usize = 10_000;
 
-/// A call that waits for a person.
-pub(crate) struct Waiting {
-    pub(crate) asking: Arc<PendingApproval>,
-    pub(crate) reply: Sender<CallDecision>,
-}
-
 impl Core {
     /// A call is understood: a rule gives the word, or a person is asked.
     pub(crate) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: ToolEffect, reply: Sender<CallDecision>) {
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
         let deed = warned(deed, &sight);
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&deed);
         let (tool, args) = (trace.name.clone(), trace.args.clone());
@@ -50,7 +44,7 @@ impl Core {
                 let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
-                live.asks = Some(Waiting { asking: asking.clone(), reply });
+                live.asks = Some(WaitingCall { asking: asking.clone(), reply });
                 self.say(Event::Tool(ToolEvent::Approval { branch, pending: Some(asking) }));
             }
         }
@@ -64,7 +58,7 @@ impl Core {
         consent: Consent,
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
-        let waits = self.live.get(&branch).and_then(|live| live.asks.as_ref());
+        let waits = self.turns.live.get(&branch).and_then(|live| live.asks.as_ref());
         if waits.is_none_or(|waiting| waiting.asking.index != index) {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
@@ -76,12 +70,12 @@ impl Core {
                 .todo("Approve or deny this call alone."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
-        let Some(live) = self.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
         let waiting = live.asks.take();
-        if let Some(Waiting { asking, reply }) = waiting {
+        if let Some(WaitingCall { asking, reply }) = waiting {
             let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
             let _ = reply.send(CallDecision { consent, sight });
         }
@@ -91,7 +85,7 @@ impl Core {
 
     /// A call ended, with or without a word.
     pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
             self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         }
@@ -104,22 +98,22 @@ impl Core {
 
     /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
-        let here = self.session().ok().map(|session| session.current);
+        let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
     /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
     pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
-        let session = branch.and_then(|branch| self.session_of(branch).ok()).map(|session| session.card.id);
+        let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.project.keep_back(self.code_indexer.book().keep_back(session, rules));
+        self.tools.project.keep_back(self.workers.code.book().keep_back(session, rules));
     }
 
     /// Rules by scope, the session's first.
     pub(crate) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
-        self.rules_of(self.session_of(branch).map(|session| session.card.id).ok())
+        self.rules_of(self.sessions.of_branch(branch).map(|session| session.card.id).ok())
     }
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
@@ -153,7 +147,7 @@ impl Core {
 
     /// All rules that hold, with where they stand.
     pub(crate) fn rules_listed(&self) -> Result<Answer, Failure> {
-        Ok(Answer::Rules(self.all_rules(self.session()?.current)))
+        Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
 
     /// Adds a rule of a person's, or takes it off.
@@ -161,7 +155,7 @@ impl Core {
         if scope == RuleScope::Config {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
         }
-        let session = self.session()?.card.id;
+        let session = self.sessions.current()?.card.id;
         let mut rules = self.kept_rules(scope, session);
         let words = rule.words();
         let before = rules.len();
@@ -194,7 +188,7 @@ impl Core {
         if rule.verdict != Verdict::Deny || sight.is_open() {
             return Ok(None);
         }
-        let session = self.session()?;
+        let session = self.sessions.current()?;
         let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
         let mut traces = self.store.traces(session.card.id, LOOKED)?;
         traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));

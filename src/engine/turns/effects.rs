@@ -11,7 +11,8 @@ use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{Done, More, ToolOutput, ToolStatus, ToolTrace};
 use crate::engine::api::{Event, ProgramEvent, ToolEvent, TurnEvent};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, TurnReport};
 use crate::store::types::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ impl Core {
             | Report::ToolSaid { run, .. }
             | Report::ToolEnded { run, .. } => *run,
         };
-        if self.live.get(&branch).is_none_or(|live| live.card.id != run) {
+        if self.turns.live.get(&branch).is_none_or(|live| live.card.id != run) {
             return;
         }
         match report {
@@ -60,7 +61,7 @@ impl Core {
                     }));
                 }
                 Delta::Diagnostic(told) => {
-                    if let Some(live) = self.live.get_mut(&branch) {
+                    if let Some(live) = self.turns.live.get_mut(&branch) {
                         live.card.diagnose(told.clone());
                     }
                 }
@@ -71,7 +72,7 @@ impl Core {
         if text.is_empty() && reasoning.is_empty() {
             return;
         }
-        let live = self.live.get(&branch);
+        let live = self.turns.live.get(&branch);
         let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
         let cost_micro = price.map(|(price, prompt)| price.so_far(prompt, tokens));
         let certainty = Certainty::Estimated;
@@ -81,9 +82,9 @@ impl Core {
 
     fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
         self.settle_answer(branch, &mut outcome);
-        let plan = self.live.get(&branch).map(|live| live.solved.plan.clone());
-        let short_read = plan.and_then(|plan| self.short_read(&plan, &outcome.usage));
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let plan = self.turns.live.get(&branch).map(|live| live.solved.plan.clone());
+        let short_read = plan.and_then(|plan| self.learned.meters.short_read(&self.store, &plan, &outcome.usage));
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         live.card.short_read = short_read;
         if live.state.arrived.is_empty() && outcome.error.is_none() && outcome.end != CallEnd::Cancelled {
             outcome.end = CallEnd::Errored;
@@ -107,7 +108,7 @@ impl Core {
 
     /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
     fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let expected = live.solved.plan.est_total;
         for told in settle(live.card.id, &mut live.state.arrived, outcome, &live.solved.wire, expected) {
             live.card.diagnose(told);
@@ -121,7 +122,7 @@ impl Core {
 
     /// Moves a turn on and carries out what follows.
     pub(crate) fn feed(&mut self, branch: BranchId, event: TurnInput) {
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let effects = step(&mut live.state, event);
         live.pending.extend(effects);
         self.carry_on(branch);
@@ -130,7 +131,7 @@ impl Core {
     /// Carries out what is still to be done. Where the store refuses, the rest waits: the text stays on the screen and is
     /// written as soon as that is possible.
     pub(crate) fn carry_on(&mut self, branch: BranchId) {
-        while let Some(effect) = self.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
+        while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
             if failure.kind == FailureKind::Store {
                 self.stall(branch, effect, &failure);
@@ -139,7 +140,7 @@ impl Core {
             }
             return;
         }
-        if let Some(live) = self.live.get_mut(&branch).filter(|live| live.stalled) {
+        if let Some(live) = self.turns.live.get_mut(&branch).filter(|live| live.stalled) {
             live.stalled = false;
             self.say(Event::Program(ProgramEvent::Notice(
                 "The store can be written again; everything is saved.".into(),
@@ -148,7 +149,7 @@ impl Core {
     }
 
     fn stall(&mut self, branch: BranchId, effect: Effect, failure: &Failure) {
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
             let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
@@ -159,7 +160,7 @@ impl Core {
     /// Tries again what the store refused.
     pub(crate) fn retry_stalled(&mut self) {
         let stalled: Vec<BranchId> =
-            self.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
+            self.turns.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
         for branch in stalled {
             self.carry_on(branch);
         }
@@ -169,7 +170,7 @@ impl Core {
         match effect {
             Effect::CommitUser => self.commit_user(branch),
             Effect::StopCall | Effect::StopTools => {
-                if let Some(live) = self.live.get(&branch) {
+                if let Some(live) = self.turns.live.get(&branch) {
                     live.cancel.store(true, Ordering::Relaxed);
                 }
                 Ok(())
@@ -183,7 +184,7 @@ impl Core {
             Effect::CloseRun => self.close_run(branch),
             Effect::NextRound => {
                 if let Err(failure) = self.next_round(branch)
-                    && let Some(live) = self.live.get_mut(&branch)
+                    && let Some(live) = self.turns.live.get_mut(&branch)
                 {
                     live.failure = Some(failure);
                     let effects = step(&mut live.state, TurnInput::RoundRefused);
@@ -200,10 +201,10 @@ impl Core {
 
     fn run_tools(&mut self, branch: BranchId, calls: &[(usize, String, String)]) {
         let now = self.now();
-        let turn = self.live.get(&branch).and_then(|live| live.card.user);
-        let turn = turn.and_then(|user| self.session_of(branch).ok()?.tree.get(user).map(|head| head.key));
+        let turn = self.turns.live.get(&branch).and_then(|live| live.card.user);
+        let turn = turn.and_then(|user| self.sessions.of_branch(branch).ok()?.tree.get(user).map(|head| head.key));
         let (runner, sight) = (self.runner(branch), self.sight(branch));
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
             call_id: ids.get(*index).cloned().unwrap_or_default(),
@@ -239,7 +240,7 @@ impl Core {
     }
 
     fn tool_began(&mut self, branch: BranchId, index: usize) {
-        let Some(live) = self.live.get(&branch) else { return };
+        let Some(live) = self.turns.live.get(&branch) else { return };
         if let Some(trace) = live.traces.get(index) {
             self.say(Event::Tool(ToolEvent::Trace(Box::new(trace.clone()))));
         }
@@ -247,16 +248,16 @@ impl Core {
 
     fn tool_ended(&mut self, branch: BranchId, index: usize, done: Done, millis: u64) {
         self.answered(branch, index);
-        if let Some(session) = self.live.get(&branch).map(|live| live.session) {
+        if let Some(session) = self.turns.live.get(&branch).map(|live| live.session) {
             self.changed_files(session, &done.changed);
         }
         let counter = self.setup.counter.clone();
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if let Some(trace) = live.traces.get_mut(index) {
             let tokens = counter.count(live.model.encoding, &done.output.body);
-            crate::engine::tools::traces::ended(trace, &done, tokens, millis);
+            crate::engine::tools::trace_records::ended(trace, &done, tokens, millis);
             let (session, trace) = (live.session, Box::new(trace.clone()));
-            let mut writes = crate::engine::tools::traces::kept_of(session, &trace, &done);
+            let mut writes = crate::engine::tools::trace_records::kept_of(session, &trace, &done);
             writes.push(Write::PutTrace { session, trace: trace.clone() });
             let _ = self.store.write(writes);
             self.say(Event::Tool(ToolEvent::Trace(trace)));
@@ -269,11 +270,11 @@ impl Core {
         if self.unlatch(branch) {
             return Ok(());
         }
-        if !self.live.contains_key(&branch) {
+        if !self.turns.live.contains_key(&branch) {
             return Err(Failure::user("No answer is arriving on this branch."));
         }
         self.feed(branch, TurnInput::Cancel);
-        if self.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
+        if self.turns.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
             let given_up =
                 Failure::new(FailureKind::Store, "The store could not be written, and waiting for it was stopped.");
             self.fail_turn(branch, given_up);
@@ -283,7 +284,7 @@ impl Core {
 
     /// The turn cannot go on: its run was ended elsewhere, or the store refuses for good.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
-        let Some(live) = self.live.remove(&branch) else { return };
+        let Some(live) = self.turns.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
@@ -295,17 +296,17 @@ impl Core {
     pub(crate) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_again();
-        let branches: Vec<BranchId> = self.live.keys().copied().collect();
+        let branches: Vec<BranchId> = self.turns.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnInput::Cancel);
-            if self.live.get(branch).is_some_and(|live| live.state.phase == Phase::Planning) {
+            if self.turns.live.get(branch).is_some_and(|live| live.state.phase == Phase::Planning) {
                 self.feed(*branch, TurnInput::RoundRefused);
             }
         }
         let until = Instant::now() + PATIENCE;
-        while self.live.values().any(|live| live.state.phase != Phase::Closed) {
+        while self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Inbox::Report(branch, report)) => self.report(branch, *report),
+                Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.report(branch, *report),
                 Ok(_) => {}
                 Err(_) => break,
             }
@@ -317,7 +318,7 @@ impl Core {
 
     /// Ends a turn whose threads do not stop in time with what there is.
     fn let_go(&mut self, branch: BranchId) {
-        let Some(live) = self.live.get(&branch) else { return };
+        let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {
             Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),
             Phase::Tools => {

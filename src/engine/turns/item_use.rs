@@ -2,30 +2,18 @@
 //! that undo and forks change nothing of it.
 //! Not for: the evidence (`context::item_use`) or its sums (`engine::calls::ledger`).
 
-use super::live::Live;
+use super::state::{AnswerToCheck, Live};
 use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
 use crate::context::render::render_forms;
-use crate::domain::base::ids::{BranchId, RunId, SessionId};
+use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
 use crate::domain::conversation::message::{Content, Role};
-use crate::domain::planning::plan::{ContextPlan, Form, Row};
+use crate::domain::planning::plan::{Form, Row};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::store::types::Write;
-use std::sync::Arc;
-
-/// An answer of which is still to be found out what it used.
-pub(crate) struct AnswerToCheck {
-    session: SessionId,
-    branch: BranchId,
-    run: RunId,
-    plan: Arc<ContextPlan>,
-    contents: Arc<Contents>,
-    said: Content,
-    traces: Vec<ToolTrace>,
-}
 
 impl Core {
     /// Notes an answer that was just written. A request that was edited by hand has no items to tell apart.
@@ -33,7 +21,7 @@ impl Core {
         if live.solved.edited || !live.solved.plan.included().any(counts) {
             return;
         }
-        self.unchecked.push(AnswerToCheck {
+        self.turns.unchecked.push(AnswerToCheck {
             session: live.session,
             branch,
             run: live.card.id,
@@ -47,7 +35,7 @@ impl Core {
     /// Finds out what the noted answers used. Called once everything else that follows from a message is done: by then the
     /// answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
-        for answer in std::mem::take(&mut self.unchecked) {
+        for answer in std::mem::take(&mut self.turns.unchecked) {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
             let uses = uses(&answer, &calls);
             let count = uses.count();
@@ -55,7 +43,7 @@ impl Core {
             if self.store.write(vec![Write::PutUses { run: answer.run, uses }]).is_err() {
                 continue;
             }
-            let Ok(session) = self.session_mut(answer.branch) else { continue };
+            let Ok(session) = self.sessions.of_branch_mut(answer.branch) else { continue };
             let Some(mut card) = session.runs.iter().rev().find(|card| card.id == answer.run).cloned() else {
                 continue;
             };

@@ -1,8 +1,8 @@
 //! Limits of the branches of a race: watched while an answer comes, checked before each call.
 //! Not for: making races or ending them (`race`).
 
-use super::live::Live;
 use super::machine::TurnInput;
+use super::state::{Live, Watch};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::{CallEnd, Outcome};
@@ -10,40 +10,12 @@ use crate::domain::call::race::{BranchRun, Limit, Limits, RaceUsage};
 use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::store::types::Write;
-use std::time::{Duration, Instant};
-
-/// A branch of a race whose turn is under way.
-pub(crate) struct Watch {
-    limits: Limits,
-    began: Instant,
-    /// What its ended calls took.
-    before: RaceUsage,
-    /// Tokens and cost of the present call, as estimated.
-    now: (u32, Option<u64>),
-    /// The limit that ended it.
-    pub(crate) stopped: Option<Limit>,
-}
-
-impl Watch {
-    fn spent(&self) -> RaceUsage {
-        let cost_micro = match (self.before.cost_micro, self.now.1) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
-        };
-        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        RaceUsage { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
-    }
-
-    /// When its time is over.
-    pub(crate) fn until(&self) -> Option<Instant> {
-        self.limits.set().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
-    }
-}
+use std::time::Instant;
 
 impl Core {
     /// The watch over a branch of a race that was not asked yet.
     pub(crate) fn watch(&self, branch: BranchId) -> Option<Watch> {
-        let record = self.session_of(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
+        let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
         record.ended.is_none().then(|| Watch {
             limits: record.limits,
             began: Instant::now(),
@@ -76,7 +48,7 @@ impl Core {
     /// The branch's record with the present call noted in it.
     pub(crate) fn note_call(&self, branch: BranchId, live: &Live) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
-        let session = self.session_of(branch).ok()?;
+        let session = self.sessions.of_branch(branch).ok()?;
         let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
         record.runs.push(live.card.id);
         Some((session.card.id, record))
@@ -84,7 +56,7 @@ impl Core {
 
     /// Takes a record in and shows it.
     pub(crate) fn put_record(&mut self, record: BranchRun) {
-        if let Ok(session) = self.session_mut(record.branch)
+        if let Ok(session) = self.sessions.of_branch_mut(record.branch)
             && let Some(known) = session.races.iter_mut().find(|known| known.branch == record.branch)
         {
             *known = record.clone();
@@ -94,7 +66,7 @@ impl Core {
 
     /// Words came of a call: so many tokens and so much cost of it until now.
     pub(crate) fn watch_words(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
-        let Some(live) = self.live.get_mut(&branch) else { return };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let cancelled = live.state.cancelled;
         let Some(watch) = live.watch.as_mut().filter(|watch| watch.stopped.is_none() && !cancelled) else { return };
         watch.now = (tokens, cost);
@@ -123,7 +95,7 @@ impl Core {
     /// The turn of a branch of a race is over.
     pub(crate) fn watched(&mut self, branch: BranchId, live: &Live) {
         let Some(watch) = &live.watch else { return };
-        let Ok(session) = self.session_of(branch) else { return };
+        let Ok(session) = self.sessions.of_branch(branch) else { return };
         let id = session.card.id;
         let Some(mut record) = session.races.iter().find(|record| record.branch == branch).cloned() else { return };
         (record.spent, record.stopped, record.ended) = (watch.spent(), watch.stopped, Some(live.card.status));

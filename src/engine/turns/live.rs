@@ -1,24 +1,20 @@
 //! Turns under way: opens a turn's runs, round after round.
 //! Not for: what comes of them (`effects`), the machine's decisions (`machine`) or what is committed at an end (`commit`).
 
-use super::limits::Watch;
-use super::machine::{Effect, Phase, TurnInput, TurnState};
+use super::machine::{Phase, TurnInput, TurnState};
+use super::state::{Live, Watch};
 use super::stream::{Call, Report};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::model::{ModelInfo, Quirk};
-use crate::domain::call::provider::Outcome;
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::domain::planning::plan::Anchor;
-use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Draft, DraftKind, Event, Planned, TurnEvent};
-use crate::engine::core::{Core, Inbox};
+use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::plans::snapshot::{Question, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
 use crate::engine::sessions::session::Session;
@@ -28,60 +24,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
-/// A turn under way.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
-pub(crate) struct Live {
-    pub(crate) state: TurnState,
-    pub(crate) session: SessionId,
-    pub(crate) draft: Draft,
-    /// The user message that is not a node yet.
-    pub(crate) user: Option<(NodeHead, Content)>,
-    /// The node after which the next one stands.
-    pub(crate) after: Option<NodeId>,
-    /// Where the branch's head is, as far as we moved it.
-    pub(crate) head: Option<NodeId>,
-    /// How the branch stood before the turn: its head, its window's anchor.
-    pub(crate) before: (Option<NodeId>, Option<Anchor>),
-    /// The turn began elsewhere than at the head, so that its end moves the head by a person's act.
-    pub(crate) moves: bool,
-    pub(crate) card: RunCard,
-    pub(crate) solved: Solved,
-    pub(crate) model: ModelInfo,
-    /// What the present call's prompt costs as far as is known before the answer.
-    pub(crate) prompt_micro: Option<u64>,
-    pub(crate) outcome: Option<Outcome>,
-    pub(crate) failure: Option<Failure>,
-    /// Atoms that went with any of the turn's calls.
-    pub(crate) sent: HashSet<Atom>,
-    /// Marks that counted in any of them, with their revisions.
-    pub(crate) counted: HashSet<(Atom, u64)>,
-    pub(crate) traces: Vec<ToolTrace>,
-    /// The call that waits for a person.
-    pub(crate) asks: Option<super::consent::Waiting>,
-    pub(crate) cancel: Arc<AtomicBool>,
-    pub(crate) quirk: Option<Quirk>,
-    /// The request that was refused for its form, until the next one is there.
-    pub(crate) refused: Option<crate::engine::calls::quirks::RefusedRequest>,
-    /// What is still to be done, in order.
-    pub(crate) pending: VecDeque<Effect>,
-    /// The store refused the first of them; it is tried again now and then.
-    pub(crate) stalled: bool,
-    /// The branch was moved away meanwhile (in another window): what comes is kept beside it.
-    pub(crate) detached: bool,
-    /// The operation that undoes the head's move is written.
-    pub(crate) undoable: bool,
-    /// The limits of a branch of a race.
-    pub(crate) watch: Option<Watch>,
-}
-
 impl Core {
     /// Writes the run and starts the call of a turn's first round.
     pub(crate) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
         self.claim(id)?;
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.plans.sent(id, draft);
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let base = question.base.and_then(|node| session.tree.slot(node));
         let at = self.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
         let lane = crate::engine::plans::snapshot::lane_of(session, &branch, base, &question);
@@ -118,7 +68,7 @@ impl Core {
         let run = live.card.id;
         let call = self.open_run(id, &mut live)?;
         let card = Box::new(live.card.clone());
-        self.live.insert(id, live);
+        self.turns.live.insert(id, live);
         self.say(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
         self.say(Event::Turn(TurnEvent::Run(card)));
         call.start(&self.jobs, self.reporter(id));
@@ -127,11 +77,11 @@ impl Core {
 
     /// One transaction: the plan, the run, the window's anchor. Gives the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut Live) -> Result<Call, Failure> {
-        let branch = self.branch(id)?;
+        let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
         let same = self.plans.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
-        let cost = self.prompt_cost(live.model.price, &live.solved.plan, same);
+        let cost = self.learned.meters.prompt_cost(&self.store, live.model.price, &live.solved.plan, same);
         live.prompt_micro = cost.map(|cost| cost.micro);
         Self::within(live, live.prompt_micro)?;
         live.card.user = live.user.is_none().then(|| self.user_above(id, live.after)).flatten();
@@ -157,7 +107,7 @@ impl Core {
         if let Some((_, record)) = noted {
             self.put_record(record);
         }
-        if let Ok(session) = self.session_mut(id) {
+        if let Ok(session) = self.sessions.of_branch_mut(id) {
             if let (Some(branch), Some(_)) = (session.branch_mut(id), &anchor) {
                 branch.anchor = anchor;
             }
@@ -165,7 +115,7 @@ impl Core {
         }
         self.plans.touch(id);
         self.plans.outlines.insert(id, live.solved.outline.clone());
-        self.project.carried(id, &live.solved.plan);
+        self.tools.project.carried(id, &live.solved.plan);
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
         live.cancel = Arc::new(AtomicBool::new(false));
@@ -186,13 +136,13 @@ impl Core {
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {
-            let _ = inbox.send(Inbox::Report(branch, Box::new(report)));
+            let _ = inbox.send(Inbox::Turn(TurnReport::Call(branch, Box::new(report))));
         }
     }
 
     /// The user message at or above a node.
     pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
-        let session = self.session_of(branch).ok()?;
+        let session = self.sessions.of_branch(branch).ok()?;
         let mut at = session.tree.slot(node?);
         while let Some(slot) = at {
             if session.tree.head(slot).role == Role::User {
@@ -205,19 +155,19 @@ impl Core {
 
     /// Solves what the turn asks next: the grown turn, or the same again in the form that the server wants.
     pub(crate) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
-        let Some(live) = self.live.get_mut(&branch) else { return Ok(()) };
+        let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let (draft, first) = (live.draft.clone(), live.state.round == 0);
         if let Some(quirk) = live.quirk.take() {
-            let Some(mut live) = self.live.remove(&branch) else { return Ok(()) };
+            let Some(mut live) = self.turns.live.remove(&branch) else { return Ok(()) };
             let taken = self.take_quirk(&mut live, quirk);
-            self.live.insert(branch, live);
+            self.turns.live.insert(branch, live);
             taken?;
             if first {
-                let question = self.asked(&self.branch(branch)?, &draft)?;
+                let question = self.asked(&self.sessions.branch(branch)?, &draft)?;
                 return self.solve_round(branch, question);
             }
         }
-        let live = self.live.get(&branch);
+        let live = self.turns.live.get(&branch);
         let after = live.and_then(|live| live.after);
         let search = live.map(|live| live.draft.search).unwrap_or_default();
         self.solve_round(branch, Question { base: after, search, ..Question::default() })
@@ -225,9 +175,9 @@ impl Core {
 
     /// The grown turn's plan is there: open its run, or end the turn.
     pub(crate) fn round_planned(&mut self, branch: BranchId, solution: Solution) {
-        let Some(mut live) = self.live.remove(&branch) else { return };
+        let Some(mut live) = self.turns.live.remove(&branch) else { return };
         if live.state.phase != Phase::Planning {
-            self.live.insert(branch, live);
+            self.turns.live.insert(branch, live);
             return;
         }
         let opened = match solution {
@@ -240,7 +190,7 @@ impl Core {
         };
         let event = match opened {
             Ok(Some(call)) => {
-                self.live.insert(branch, live);
+                self.turns.live.insert(branch, live);
                 call.start(&self.jobs, self.reporter(branch));
                 return self.feed(branch, TurnInput::RoundOpened);
             }
@@ -250,14 +200,14 @@ impl Core {
                 TurnInput::RoundRefused
             }
         };
-        self.live.insert(branch, live);
+        self.turns.live.insert(branch, live);
         self.feed(branch, event);
     }
 
     fn open_round(&mut self, branch: BranchId, live: &mut Live, solved: Solved) -> Result<Option<Call>, Failure> {
         self.another_form(live, solved.wire.digest)?;
         let shown: Planned = self.shown(branch, &solved);
-        let there = self.branch(branch)?;
+        let there = self.sessions.branch(branch)?;
         live.model = self.rules(&there)?.model;
         live.card = new_card(&there, &solved, live.state.round + 1, self.now());
         live.solved = solved;

@@ -14,6 +14,7 @@ pub(super) mod open_question;
 pub(super) mod reflect;
 pub(super) mod runner;
 pub(super) mod settle;
+pub(super) mod state;
 pub(super) mod state_suggestions;
 pub(super) mod stream;
 pub(super) mod tool_calls;

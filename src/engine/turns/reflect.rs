@@ -2,7 +2,7 @@
 //! in the turn's own transaction, with an operation, so that a person can undo what the program did.
 //! Not for: the decision (`context::activation`), what a text refers to (`context::references`) or the turn's nodes (`commit`).
 
-use super::live::Live;
+use super::state::Live;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
 use crate::context::references;
 use crate::context::render::render_forms;
@@ -23,8 +23,8 @@ use crate::engine::branches::mark_state::{made, sentence, standing, step_words, 
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
 use crate::engine::sessions::path::PathView;
-use crate::engine::sessions::session::Session;
-use crate::engine::startup::setup::Rules;
+use crate::engine::sessions::session::{Session, lineage};
+use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -128,7 +128,7 @@ impl Core {
         content: &Content,
     ) -> Result<TurnEndChanges, Failure> {
         let counted = self.marks_after(id, live)?;
-        let session = self.session_of(id)?;
+        let session = self.sessions.of_branch(id)?;
         let branch = session.branch(id)?;
         let rules = self.rules(branch)?;
         let tip = live.after.and_then(|node| session.tree.slot(node));
@@ -183,7 +183,7 @@ impl Core {
     /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
     /// the program's that ended a turn ago goes.
     fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<MarkUpdate>, Failure> {
-        let session = self.session_of(branch)?;
+        let session = self.sessions.of_branch(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
         let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
         let marks = session.branch(branch)?.marks.iter().filter(counted);
@@ -353,17 +353,6 @@ impl Core {
 /// Whether what happened on a branch at a time counts along a lineage.
 pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
     lines.iter().any(|(id, until)| *id == of && at <= *until)
-}
-
-/// A branch and those that it was forked from, each with the time until which what happened there counts.
-pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
-    let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
-    while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
-        lines.push((branch.id, until));
-        until = until.min(branch.created_at);
-        at = branch.parent.and_then(|id| branches.iter().find(|branch| branch.id == id));
-    }
-    lines
 }
 
 fn by_engine(mark: &Mark) -> bool {

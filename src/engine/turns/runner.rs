@@ -7,7 +7,7 @@ use crate::domain::tool::mcp::{self, Offered, PREFIX, ToolServers};
 use crate::domain::tool::trace::{
     Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
 };
-use crate::engine::tools::switches::{OWN, specs};
+use crate::engine::tools::selection::{OWN, specs};
 use std::sync::Arc;
 
 /// The program's own tools and those of servers, as one.

@@ -1,7 +1,7 @@
 //! What an answer's state block brings: the state itself, memories that it suggests, pins that it suggests.
 //! Not for: what a person does to them (`memory`) or the end of the turn around it (`commit`).
 
-use super::live::Live;
+use super::state::Live;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -56,7 +56,7 @@ impl Core {
             asked.remember.clear();
             asked.pins.clear();
         }
-        let session = self.session_of(branch)?;
+        let session = self.sessions.of_branch(branch)?;
         let tip = live.after.and_then(|id| session.tree.slot(id));
         let mut wishes = StateSuggestions::default();
         self.memories_of(&asked.remember, session.card.id, head, &mut wishes)?;

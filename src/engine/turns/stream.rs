@@ -55,7 +55,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// Starts it. `report` must not block.
-    pub(crate) fn start(self, jobs: &Jobs, report: impl Fn(Report) + Send + Clone + 'static) {
+    pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
             let mut flow = Flow::new(&self, &report);

@@ -42,7 +42,11 @@ pub(crate) struct AnswerCalls {
 
 impl AnswerCalls {
     /// Starts them, one after the other, on a thread of their own. Where there is no thread, each of them has failed.
-    pub(crate) fn start(self, jobs: &Jobs, report: impl Fn(Report) + Send + Sync + Clone + 'static) {
+    pub(crate) fn start(
+        self,
+        jobs: &Jobs<impl Send + 'static>,
+        report: impl Fn(Report) + Send + Sync + Clone + 'static,
+    ) {
         let (run, all, failed) = (self.run, self.calls.iter().map(|call| call.0).collect::<Vec<_>>(), report.clone());
         let lost = move |failure: Failure| {
             for index in all {
@@ -220,6 +224,6 @@ impl Host for RequestedCall<'_> {
     }
 
     fn kept(&self, id: &str) -> Option<String> {
-        crate::engine::tools::traces::kept(&self.episode.store, self.episode.session, id)
+        crate::engine::tools::trace_records::kept(&self.episode.store, self.episode.session, id)
     }
 }

@@ -8,8 +8,7 @@ use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row
 use super::sent_lines::{self, Margin};
 use crate::code::find::cards::{Limits, SentLines, fill_beside};
 use crate::code::find::choose::{self, Scope};
-use crate::code::find::names;
-use crate::code::find::{query, rank};
+use crate::code::find::{names, query, rank};
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
 use crate::context::AlreadyIn;
@@ -18,7 +17,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::SkipWhy;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::settings::{CodeLimits, CodeSettings};
+use crate::domain::code::settings::CodeLimits;
 use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearWhy, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
@@ -26,12 +25,13 @@ use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapWish, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::engine::summaries::modules;
+use crate::engine::startup::rules::CodeRules;
+use crate::engine::summaries::module_cards;
 use crate::export::secrets;
 use crate::retrieval::gate;
 use std::collections::HashSet;
@@ -44,16 +44,6 @@ const NEAR: usize = 8;
 const PART: usize = 120;
 /// Tokens that the frame around touchpoints takes at most.
 const FRAME: u32 = 64;
-
-/// What plans may take of the code, under the rules of a branch.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CodeRules {
-    pub(crate) orienting: CodeSettings,
-    /// What the branch keeps to.
-    pub(crate) focus: Vec<String>,
-    /// The person's rules about what may be read.
-    pub(crate) sight: FileVisibility,
-}
 
 /// A look for symbols that is to follow, once it is known which lines go anyway.
 pub(crate) struct SymbolSearch {
@@ -128,7 +118,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
     let goes = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
-    let all = modules::current(builder.store(), project)?.into_iter();
+    let all = module_cards::current(builder.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
         format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
     };

@@ -6,27 +6,22 @@
 //! whichever of the two says less; a term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories hold it (the
 //! inverse document frequency of BM25).
 
+use super::memory_terms::{MemoryTerms, known, terms};
 use super::retrieval as found;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
-use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
+use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
 use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::retrieval::index::stops::is_filler;
 use crate::retrieval::index::words::{Analyzer, Term};
-use crate::store::Store;
 use std::collections::HashMap;
-use std::sync::Arc;
 
-/// Memories that are looked through: the newest so many.
-const LOOKED: usize = 2_000;
 /// What a memory must share with the message, in hundredths.
 const FITS: u32 = 20;
 /// Preferences that go whatever is asked: so many at the most, each so short (in characters).
@@ -36,59 +31,6 @@ const STANDING_LONGEST: usize = 120;
 const NEAR: usize = 8;
 /// The share of what may be looked up: one part of so many.
 const SHARE: u32 = 3;
-
-/// A memory with its terms.
-pub(crate) struct MemoryTerms {
-    pub(crate) memory: Memory,
-    terms: Vec<Term>,
-}
-
-/// The memories of the session that was planned for last.
-pub(crate) struct Memories {
-    store: Store,
-    kept: Option<(SessionId, Option<String>, Arc<Vec<MemoryTerms>>)>,
-}
-
-impl Memories {
-    pub(crate) fn new(store: Store) -> Self {
-        Self { store, kept: None }
-    }
-
-    /// The confirmed memories that hold in a session, read again when any memory has changed.
-    fn of(&mut self, session: SessionId) -> Result<Arc<Vec<MemoryTerms>>, Failure> {
-        let clock = self.store.memory_clock()?;
-        if let Some((id, seen, known)) = &self.kept
-            && *id == session
-            && *seen == clock
-        {
-            return Ok(known.clone());
-        }
-        let mut all = if clock.is_none() { Vec::new() } else { self.store.memories(Some(session))? };
-        all.retain(|memory| memory.status == MemoryStatus::Confirmed);
-        let known = Arc::new(known(all.split_off(all.len().saturating_sub(LOOKED))));
-        self.kept = Some((session, clock, known.clone()));
-        Ok(known)
-    }
-}
-
-/// Memories with their terms.
-pub(crate) fn known(memories: Vec<Memory>) -> Vec<MemoryTerms> {
-    let analyzer = Analyzer::default();
-    memories.into_iter().map(|memory| MemoryTerms { terms: terms(&analyzer, &memory.text), memory }).collect()
-}
-
-/// Different terms of a text, those that only fill it left out.
-fn terms(analyzer: &Analyzer, text: &str) -> Vec<Term> {
-    let mut found = Vec::new();
-    analyzer.each(text, &mut |term, word| {
-        if !is_filler(&word.lower) {
-            found.push(term);
-        }
-    });
-    found.sort_unstable();
-    found.dedup();
-    found
-}
 
 /// The memories that share words with a text, best first (in hundredths of what the shorter of the two says).
 pub(crate) fn ranked(known: &[MemoryTerms], text: &str) -> Vec<(u32, usize)> {
@@ -309,7 +251,7 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::MemoryId;
     use crate::domain::conversation::mark::Actor;
-    use crate::domain::conversation::memory::Origin;
+    use crate::domain::conversation::memory::{MemoryStatus, Origin};
     use uuid::Uuid;
 
     fn all(texts: &[(MemoryKind, &str)]) -> Vec<MemoryTerms> {

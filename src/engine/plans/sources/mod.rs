@@ -7,6 +7,7 @@ pub(crate) mod code;
 pub(crate) mod code_rows;
 pub(crate) mod error_pairs;
 pub(crate) mod memory;
+pub(crate) mod memory_terms;
 pub(crate) mod retrieval;
 pub(crate) mod rule_text;
 pub(crate) mod rules;

@@ -14,7 +14,7 @@ use crate::domain::planning::input::{NotSent, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
-use crate::engine::indexing::vectors::Priority;
+use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
 use crate::engine::sessions::path::{PathNode, PathView};

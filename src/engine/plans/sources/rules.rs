@@ -17,7 +17,7 @@ use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::engine::summaries::modules;
+use crate::engine::summaries::module_cards;
 use crate::engine::tools::skills;
 use crate::engine::tools::workspace::{AROUND, Guide, GuideText, Project};
 use std::collections::{BTreeSet, HashSet};
@@ -152,7 +152,7 @@ fn modules(
     near: &[String],
 ) -> Result<Vec<Candidate>, Failure> {
     let words = asked(builder, found)?.to_lowercase();
-    let mut all = modules::current(builder.store(), project)?;
+    let mut all = module_cards::current(builder.store(), project)?;
     let fits = |path: &str| {
         let around = near.iter().any(|near| Path::new(near).starts_with(path));
         let named =
@@ -164,7 +164,7 @@ fn modules(
     let mut candidates = Vec::new();
     for (atom, card, stale) in all {
         project.learn(atom);
-        let text = modules::sent(&card, Some(&stale));
+        let text = module_cards::sent(&card, Some(&stale));
         let tokens = builder.count(snapshot.rules.model.encoding, &text);
         let below = left == 0 || tokens > room;
         if !below {

@@ -8,7 +8,6 @@ use crate::domain::planning::plan::Scores;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Questions among which subjects are told apart: so many of the last, so that the cost does not grow with the history.
@@ -17,17 +16,6 @@ const LOOKED: usize = 32;
 const REMEMBERED: usize = 4_096;
 /// Bytes of a question that are read.
 const READ: usize = 4_096;
-
-/// Questions as they are compared, by their message's key.
-#[derive(Default)]
-pub(crate) struct Questions(HashMap<Hash, Option<Arc<HashedQuery>>>);
-
-impl Questions {
-    /// Forgets all.
-    pub(crate) fn forget(&mut self) {
-        self.0.clear();
-    }
-}
 
 /// The place of what is asked; none where the policy tells no subjects apart, or nothing was named yet.
 pub(crate) fn place(

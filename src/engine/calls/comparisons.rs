@@ -1,0 +1,66 @@
+//! Requests that compare stored calls or branches, handed to the worker.
+//! Not for: comparing (`diff_worker`, `plan_diff`).
+
+use super::diff_worker::{DiffRequest, WantedCall};
+use super::plan_diff::PlanWithCall;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::mark::Atom;
+use crate::engine::api::{CallSelector, ItemName, Ticket};
+use crate::engine::core::Core;
+
+impl Core {
+    /// Has two calls laid side by side.
+    pub(crate) fn look_at_diff(
+        &self,
+        ticket: Ticket,
+        before: Option<CallSelector>,
+        after: CallSelector,
+    ) -> Result<(), Failure> {
+        let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
+        let after = self.wanted(after)?;
+        self.look_beside(ticket, DiffRequest::Diff(before, Box::new(after)));
+        Ok(())
+    }
+
+    /// Has an item looked at over the calls of a branch.
+    pub(crate) fn look_at_item(
+        &self,
+        ticket: Ticket,
+        id: BranchId,
+        item: &ItemName,
+        most: Option<u32>,
+    ) -> Result<(), Failure> {
+        let branch = self.sessions.branch(id)?;
+        let atom = match item {
+            ItemName::Atom(atom) => *atom,
+            item => self.target(&branch, item)?.0,
+        };
+        self.look_beside(ticket, DiffRequest::Item(id, atom, most));
+        Ok(())
+    }
+
+    /// Has two branches of a session laid side by side.
+    pub(crate) fn look_at_both(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
+        if a == b {
+            return Err(Failure::user("A branch can't be compared with itself.")
+                .todo("Select a branch other than the current one, or name two."));
+        }
+        self.sessions.branch(a).and_then(|_| self.sessions.branch(b))?;
+        self.look_beside(ticket, DiffRequest::Both(a, b));
+        Ok(())
+    }
+
+    fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
+        let CallSelector::Next(branch) = which else { return Ok(WantedCall::Stored(which)) };
+        let drawn = self.plans.drawn.get(&branch);
+        let drawn = drawn.ok_or_else(|| Failure::user("The next call is not planned yet."))?;
+        let called = PlanWithCall { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
+        Ok(WantedCall::Drawn(Box::new(called)))
+    }
+
+    fn look_beside(&self, ticket: Ticket, look: DiffRequest) {
+        let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::still).collect();
+        self.workers.diff.look(ticket, look, sessions, self.sessions.current_id);
+    }
+}

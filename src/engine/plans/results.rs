@@ -1,0 +1,77 @@
+//! Work on plans that was done on the planner's thread, as it reports to the engine: edited bodies, trials, previews, and the
+//! previous request of a branch.
+//! Not for: doing the work (`edited`, `what_if`, `preview`, `previous_request`).
+
+use super::snapshot::Snapshot;
+use super::worker::Solved;
+use crate::context::render::Outline;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::model::Price;
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::plan::ContextPlan;
+use crate::engine::api::{BodyCount, Draft, Ticket};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A body edited by hand, on its way to the planner's thread and back.
+pub(crate) struct EditedBody {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) revision: u64,
+    pub(crate) draft: Draft,
+    pub(crate) body: Arc<str>,
+    pub(crate) sends: bool,
+    /// What would be sent otherwise: drawn already, or to be solved.
+    pub(crate) base: Option<Solved>,
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) made: Option<Result<(Solved, BodyCount), Failure>>,
+}
+
+/// The preview of an act, on its way to the planner's thread and back.
+pub(crate) struct PreviewWork {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) revision: u64,
+    pub(crate) present: Arc<ContextPlan>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) price: Option<Price>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) result: Option<Result<Solved, String>>,
+}
+
+/// What is being tried for a branch.
+pub(crate) struct TrialWork {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) draft: Draft,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// A plan that was solved, without its bytes.
+pub(crate) struct TrialPlan {
+    pub(crate) plan: Arc<ContextPlan>,
+    pub(crate) outline: Arc<Outline>,
+}
+
+/// One way: what is changed, how it is solved, what came out.
+pub(crate) struct Trial {
+    pub(crate) arm: Overrides,
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) price: Option<Price>,
+    /// Asks the model that the call as it stands asks, so that a server may have its beginning.
+    pub(crate) same_model: bool,
+    pub(crate) result: Option<Result<TrialPlan, String>>,
+}
+
+/// All ways; the first is the call as it stands.
+pub(crate) struct Trials {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) revision: u64,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) all: Vec<Trial>,
+}
+
+/// What a request consists of, and the plan that it was made from.
+pub(crate) type PreviousRequest = (Arc<Outline>, Box<ContextPlan>);

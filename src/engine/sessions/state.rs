@@ -1,0 +1,63 @@
+//! The sessions that are open in this program, which one is current, and what was last seen of the store.
+//! Not for: one session (`session`), or finding one by name (`lookup`).
+
+use super::session::Session;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::branch::Branch;
+use crate::engine::api::Ticket;
+use std::collections::{HashMap, HashSet};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    /// The sessions that were opened.
+    pub(crate) open: HashMap<SessionId, Session>,
+    /// The session that requests without a branch mean.
+    pub(crate) current_id: Option<SessionId>,
+    /// Sessions whose title the model is writing.
+    pub(crate) titling: HashSet<SessionId>,
+    /// Notices about the store and what was recovered, for the next session that opens.
+    pub(crate) recovered: Vec<String>,
+    /// SQLite's counter of changes by others, as it was read last.
+    pub(crate) data_version: i64,
+    /// The store's clock of memories, as it was read last.
+    pub(crate) memory_clock: Option<String>,
+}
+
+impl Sessions {
+    /// The session that requests without a branch mean.
+    pub(crate) fn current(&self) -> Result<&Session, Failure> {
+        let id = self.current_id.ok_or_else(|| Failure::user("No session is open."))?;
+        self.open.get(&id).ok_or_else(|| Failure::user("No session is open."))
+    }
+
+    /// The session that holds a branch.
+    pub(crate) fn of_branch(&self, branch: BranchId) -> Result<&Session, Failure> {
+        let holds = |session: &&Session| session.branches.iter().any(|b| b.id == branch);
+        self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// The session that holds a branch, to be changed.
+    pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
+        let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
+        self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
+    }
+
+    /// A copy of a branch.
+    pub(crate) fn branch(&self, id: BranchId) -> Result<Branch, Failure> {
+        self.of_branch(id)?.branch(id).cloned()
+    }
+}
+
+/// What came of asking the model.
+pub(crate) struct Titled {
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) session: SessionId,
+    pub(crate) branch: BranchId,
+    /// The messages that were read.
+    pub(crate) sources: Vec<NodeId>,
+    pub(crate) result: Result<String, Failure>,
+    pub(crate) runs: Vec<RunCard>,
+}

@@ -1,0 +1,145 @@
+//! What the program learned while running (quirks of servers, models that servers reported, tools, code), and the rules that
+//! follow for a branch from it and the settings.
+//! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
+
+use super::rules::Rules;
+use super::setup::Setup;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::call::model::{ModelInfo, Profile, Quirk};
+use crate::domain::call::tokens::Encoding;
+use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::planning::plan::Budget;
+use crate::domain::planning::policy::Layout;
+use crate::domain::tool::mcp::Offered;
+use crate::domain::tool::trace::{RunTools, ToolSpec};
+use crate::engine::calls::meters::Meters;
+use crate::engine::indexing::code_workspace::CodeWorkspace;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was learned while running.
+#[derive(Default)]
+pub(crate) struct LearnedSettings {
+    /// Quirks of servers, by profile and model.
+    pub(crate) quirks: HashMap<(String, String), Vec<Quirk>>,
+    /// Models as their servers describe them, by profile and model.
+    pub(crate) models: HashMap<(String, String), ModelInfo>,
+    /// Tools of servers that are there and approved.
+    pub(crate) offered: Arc<Vec<Offered>>,
+    /// The workspace's code.
+    pub(crate) code: Option<CodeWorkspace>,
+    /// How models count tokens, compared with us.
+    pub(crate) meters: Meters,
+}
+
+impl LearnedSettings {
+    /// Whether the model is offered tools for code.
+    pub(crate) fn offers_code(&self, setup: &Setup) -> bool {
+        let wanted = setup.orient.enabled && setup.orient.tools;
+        wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
+    }
+
+    /// The program's own tools, those for code among them where there is code.
+    pub(crate) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
+        let mut all = own.specs();
+        if self.offers_code(setup) {
+            all.extend(crate::engine::tools::code::specs());
+        }
+        all
+    }
+}
+
+/// Works out the rules: command line above branch above configuration above policy.
+pub(crate) fn rules(
+    setup: &Setup,
+    learned: &LearnedSettings,
+    branch: &Branch,
+    trusted: bool,
+) -> Result<Rules, Failure> {
+    let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
+        get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
+    };
+    let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone());
+    let mut profile = setup.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
+    let model = model_name(setup, branch, &profile);
+    for quirk in learned.quirks.get(&(name, model.clone())).into_iter().flatten() {
+        quirk.apply(&mut profile.dialect);
+    }
+    let set = (setup.models)(&model, &profile);
+    // How tokens are counted is what the settings say now, not what they said when the server told its window.
+    let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
+    let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
+    let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
+    let mut policy = setup.policies.get(&policy_name).cloned().ok_or_else(|| unknown("policy", &policy_name, setup))?;
+    if let Some(wish) = setup.state_block {
+        policy.state_block = wish;
+    }
+    let layers = [&setup.call, &branch.overrides, &setup.defaults];
+    let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
+    let layout = Layout::from_name(&layout).ok_or_else(|| {
+        Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
+            .todo("Use classic or cache_friendly.")
+    })?;
+    let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
+    let asked = Some(profile.max_output).filter(|limit| *limit > 0);
+    let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
+    let (tools, tools_off) = own.map_or_else(Default::default, |own| {
+        crate::engine::tools::selection::switched(
+            learned.own_specs(setup, &**own),
+            &learned.offered,
+            &branch.overrides.tools_off,
+        )
+    });
+    Ok(Rules {
+        budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
+        window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
+        mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
+        personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
+        prompts: setup.prompts.clone(),
+        tools,
+        tools_off,
+        code: (setup.orient.enabled && trusted).then(|| super::rules::CodeRules {
+            orienting: setup.orient,
+            focus: branch.overrides.focus.clone(),
+            sight: crate::domain::tool::visibility::FileVisibility::default(),
+        }),
+        compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
+        profile,
+        model,
+        policy,
+        layout,
+    })
+}
+
+pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
+    let known: Vec<&str> = match what {
+        "policy" => setup.policies.keys().map(String::as_str).collect(),
+        _ => setup.profiles.keys().map(String::as_str).collect(),
+    };
+    Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
+        .todo(format!("Available: {}.", known.join(", ")))
+}
+
+/// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer
+/// one names the profile.
+pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
+    for layer in [&setup.call, &branch.overrides] {
+        if let Some(model) = &layer.model {
+            return model.clone();
+        }
+        if layer.profile.is_some() {
+            return profile.model.clone();
+        }
+    }
+    setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
+}
+
+/// How tokens are counted where no branch is open: by what the command line and the settings name.
+pub(crate) fn encoding(setup: &Setup) -> Encoding {
+    let layers = [&setup.call, &setup.defaults];
+    let named = |get: &dyn Fn(&Overrides) -> Option<String>| layers.iter().find_map(|layer| get(layer));
+    let name = named(&|layer| layer.profile.clone()).unwrap_or_else(|| setup.profile.clone());
+    let Some(profile) = setup.profiles.get(&name) else { return Encoding::Approximate };
+    let model = named(&|layer| layer.model.clone()).or_else(|| setup.model.clone().filter(|_| name == setup.profile));
+    (setup.models)(&model.unwrap_or_else(|| profile.model.clone()), profile).encoding
+}

@@ -1,0 +1,70 @@
+//! The rules by which a branch is asked at a moment: profile, model, policy, mode, layout, budget, texts and tools.
+//! Not for: working them out (`learned`).
+
+use super::setup::Prompts;
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::model::{ModelInfo, Profile};
+use crate::domain::code::settings::CodeSettings;
+use crate::domain::planning::mode::Mode;
+use crate::domain::planning::plan::Budget;
+use crate::domain::planning::policy::{Layout, PolicySpec, StateBlock};
+use crate::domain::summary::draft::Compaction;
+use crate::domain::tool::trace::ToolSpec;
+use crate::domain::tool::visibility::FileVisibility;
+use std::sync::Arc;
+
+/// The rules that hold for a branch at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rules {
+    pub(crate) profile: Profile,
+    pub(crate) model: ModelInfo,
+    pub(crate) policy: PolicySpec,
+    pub(crate) window_turns: u32,
+    pub(crate) mode: Mode,
+    pub(crate) layout: Layout,
+    pub(crate) budget: Budget,
+    pub(crate) personality: String,
+    /// Texts that go with every call; says nothing about the wire.
+    pub(crate) prompts: Arc<Prompts>,
+    pub(crate) tools: Vec<ToolSpec>,
+    /// Tools that are switched off, each with its place among all.
+    pub(crate) tools_off: Vec<(usize, ToolSpec)>,
+    /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
+    pub(crate) code: Option<CodeRules>,
+    /// Summaries that are made by themselves; says nothing about a request.
+    pub(crate) compaction: Compaction,
+}
+
+impl Rules {
+    /// The limit asked for the answer.
+    pub(crate) fn max_output(&self) -> Option<u32> {
+        Some(self.profile.max_output).filter(|limit| *limit > 0)
+    }
+}
+
+/// The digest of everything that shapes the request beside its texts.
+pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
+    Fields::new("wire")
+        .text(&rules.profile.name)
+        .text(&rules.model.name)
+        .json(&rules.profile.dialect)
+        .json(&rules.profile.temperature)
+        .json(&rules.tools)
+        .json(&rules.policy)
+        .json(&state_block)
+        .json(&rules.layout)
+        .json(&rules.mode)
+        .json(&rules.budget)
+        .number(u64::from(rules.window_turns))
+        .finish()
+}
+
+/// What plans may take of the code, under the rules of a branch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CodeRules {
+    pub(crate) orienting: CodeSettings,
+    /// What the branch keeps to.
+    pub(crate) focus: Vec<String>,
+    /// The person's rules about what may be read.
+    pub(crate) sight: FileVisibility,
+}

@@ -1,0 +1,74 @@
+//! Module summaries as they are kept and sent: which are current in a workspace, and the text of one.
+//! Not for: making them (`modules`).
+
+use crate::code::parse::walk::Bounds;
+use crate::context::render::render_forms::fenced;
+use crate::domain::base::failure::Failure;
+use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::summary::module::{ModuleCard, Staleness};
+use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::engine::tools::workspace::Project;
+use crate::store::Store;
+use std::path::{Path, PathBuf};
+
+/// The folder by which a workspace's summaries are kept.
+pub(crate) fn root_of(project: &Project) -> String {
+    let workspace = &project.workspace;
+    workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
+}
+
+/// How marks name a summary.
+pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
+    atom(ProjectKind::Module, root, path)
+}
+
+/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted, and
+/// none of files that a rule denies.
+pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
+    if !project.settings().1 {
+        return Ok(Vec::new());
+    }
+    let (root, denied) = (root_of(project), project.denied());
+    let mut all: Vec<ModuleCard> = Vec::new();
+    for (card, undone) in store.modules(&root)? {
+        if undone {
+            continue;
+        }
+        // A summary tells of what it was made of.
+        if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
+            continue;
+        }
+        all.retain(|other| other.path != card.path);
+        all.push(card);
+    }
+    let stale = |card: &ModuleCard| project.stale(Path::new(&root), card);
+    Ok(all
+        .into_iter()
+        .map(|card| (atom_of(&root, &card.path), stale(&card), card))
+        .map(|(a, s, c)| (a, c, s))
+        .collect())
+}
+
+/// A summary as it is sent: never as the truth.
+pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
+    let day = jiff::Timestamp::from_millisecond(card.generated_at)
+        .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
+    let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.words(card.files.len()));
+    let label = format!(
+        "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
+        plain(&card.path),
+        plain(&card.by())
+    );
+    fenced(&label, &card.text)
+}
+
+/// The workspace, or a path beneath it, as people name it.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
+}
+
+/// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
+pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
+    Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
+}

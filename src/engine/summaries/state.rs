@@ -1,0 +1,127 @@
+//! What the engine keeps of summaries: drafts that wait or are being written, module summaries being written, and what their
+//! threads report.
+//! Not for: writing them (`writer`, `modules`), or what a person does with drafts (`drafts`).
+
+use super::draft_text::Drafted;
+use super::module_cards;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::Encoding;
+use crate::domain::summary::module::ModuleCard;
+use crate::engine::api::Ticket;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Summaries {
+    /// Drafts of summaries of turns.
+    pub(crate) drafts: Drafts,
+    /// Module summaries that are being written.
+    pub(crate) modules: PendingModules,
+}
+
+/// Drafts that wait, and those that are being made.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    pub(crate) waiting: HashMap<BranchId, Drafted>,
+    pub(crate) making: HashMap<BranchId, DraftInProgress>,
+    pub(crate) last: u64,
+    /// Branches whose draft is to be used as soon as their open turn has ended.
+    pub(crate) own: HashSet<BranchId>,
+    /// Tokens of messages, for those who work out what is due.
+    pub(crate) counts: Counts,
+}
+
+impl Drafts {
+    /// Whether a draft waits on a branch or is being made.
+    pub(crate) fn busy(&self, branch: BranchId) -> bool {
+        self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
+    }
+
+    /// The number of the draft that waits.
+    pub(crate) fn number(&self, branch: BranchId) -> Option<u64> {
+        self.waiting.get(&branch).map(|drafted| drafted.draft.number)
+    }
+}
+
+/// A draft that is being made.
+pub(crate) struct DraftInProgress {
+    pub(crate) number: u64,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// Nobody asked for it.
+    pub(crate) by_itself: bool,
+    /// Its lane and the last node of its last turn.
+    pub(crate) reach: (String, Hash),
+}
+
+/// Tokens of messages by key and encoding.
+pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
+
+/// What it found: the last turn to be summed up, and why.
+pub(crate) struct DueResult {
+    pub(crate) branch: BranchId,
+    pub(crate) due: Option<(u32, String)>,
+}
+
+/// What a job came to.
+pub(crate) struct Made {
+    pub(crate) number: u64,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) branch: BranchId,
+    pub(crate) result: Result<Drafted, Failure>,
+    /// The model's calls.
+    pub(crate) runs: Vec<RunCard>,
+}
+
+/// A summary that was made, or could not be.
+pub(crate) struct ModuleResult {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) root: String,
+    pub(crate) result: Result<ModuleCard, Failure>,
+    /// The model's calls.
+    pub(crate) runs: Vec<RunCard>,
+    /// The built-in offline model was to write it, which is no language model.
+    pub(crate) instead: bool,
+}
+
+/// Summaries that are being made.
+#[derive(Default)]
+pub(crate) struct PendingModules(pub(crate) Vec<PendingModule>);
+
+pub(crate) struct PendingModule {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) path: String,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+impl PendingModules {
+    /// PendingModule is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
+    pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
+        let path = module_cards::shown(path);
+        if self.0.iter().any(|one| one.path == path) {
+            return Err(Failure::user(format!("{path} is already being summarized.")).kept("That summary continues."));
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.0.push(PendingModule { ticket, branch, path, cancel: cancel.clone() });
+        Ok(cancel)
+    }
+
+    /// Nobody wants those of a branch any more: which they are.
+    pub(crate) fn stop(&self, branch: BranchId) -> Vec<String> {
+        let own = self.0.iter().filter(|one| one.branch == branch);
+        own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
+    }
+
+    /// PendingModule is over: whether it was stopped.
+    pub(crate) fn end(&mut self, ticket: Ticket) -> bool {
+        let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
+        self.0.swap_remove(at).cancel.load(Ordering::Relaxed)
+    }
+}

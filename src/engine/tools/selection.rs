@@ -1,0 +1,72 @@
+//! Which tools go with a branch's calls, after those that are switched off, and what a tool costs by itself.
+//! Not for: switching tools (`switches`).
+
+use crate::context::render::tools_text;
+use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::tool::mcp::{self, Offered};
+use crate::domain::tool::trace::ToolSpec;
+
+/// All of the program's own tools, where they are switched off.
+pub(crate) const OWN: &str = "*";
+
+/// The program's own tools and then the servers': those that go with a branch's calls, and those that are switched off, each
+/// with its place among all.
+pub(crate) fn switched(
+    own: Vec<ToolSpec>,
+    offered: &[Offered],
+    off: &[String],
+) -> (Vec<ToolSpec>, Vec<(usize, ToolSpec)>) {
+    let none = off.iter().any(|key| key == OWN);
+    let own = own.into_iter().map(|spec| (!none && !off.contains(&spec.name), spec));
+    let foreign = offered.iter().map(|tool| (!mcp::is_off(off, &tool.server, &tool.tool), tool.spec.clone()));
+    let (mut goes, mut stays) = (Vec::new(), Vec::new());
+    for (at, (on, spec)) in own.chain(foreign).enumerate() {
+        if on {
+            goes.push(spec);
+        } else {
+            stays.push((at, spec));
+        }
+    }
+    (goes, stays)
+}
+
+/// The tools that go with a branch's calls.
+pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[Offered], off: &[String]) -> Vec<ToolSpec> {
+    switched(own, offered, off).0
+}
+
+/// Tokens of a tool alone.
+pub(crate) fn alone(spec: &ToolSpec, counter: &dyn CountTokens, encoding: Encoding) -> u32 {
+    let text = tools_text(std::slice::from_ref(spec));
+    counter.count(encoding, text.trim_start_matches('[').trim_end_matches(']'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str) -> ToolSpec {
+        ToolSpec { name: name.into(), description: String::new(), parameters: serde_json::json!({}) }
+    }
+
+    fn strings(all: &[&str]) -> Vec<String> {
+        all.iter().map(|one| (*one).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_off_keeps_its_place() {
+        let offered = [("a", "one"), ("a", "two"), ("b", "one")].map(|(server, tool)| Offered {
+            spec: spec(&format!("mcp__{server}__{tool}")),
+            server: server.into(),
+            tool: tool.into(),
+            hints: mcp::ToolHints::default(),
+        });
+        let own = || vec![spec("read_file"), spec("run")];
+        let (goes, stays) = switched(own(), &offered, &strings(&["run", "a/two", "b/*"]));
+        let names: Vec<&str> = goes.iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["read_file", "mcp__a__one"]);
+        let off: Vec<(usize, &str)> = stays.iter().map(|(at, spec)| (*at, spec.name.as_str())).collect();
+        assert_eq!(off, [(1, "run"), (3, "mcp__a__two"), (4, "mcp__b__one")]);
+        assert_eq!(switched(own(), &offered, &strings(&["*"])).0.len(), 3, "the servers' tools go on");
+    }
+}

@@ -1,0 +1,69 @@
+//! What the engine keeps of tools: their servers, the names of files that were read last, whether the folder is trusted.
+//! Not for: calling servers (`mcp`), or approving their tools (`servers`).
+
+use super::workspace::Project;
+use crate::domain::base::hash::Hash;
+use crate::domain::tool::mcp::{ConfiguredServers, ServerState};
+use crate::domain::tool::trace::RunTools;
+use crate::domain::tool::visibility::FileVisibility;
+use crate::engine::api::{Request, Ticket};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// See the module.
+pub(crate) struct Tools {
+    /// Servers of tools.
+    pub(crate) servers: Foreign,
+    /// Names of the workspace's files.
+    pub(crate) files: Listed,
+    /// Rules, skills and summaries of the workspace.
+    pub(crate) project: Arc<Project>,
+    /// Whether the workspace folder is trusted.
+    pub(crate) trusted: bool,
+}
+
+/// What is kept of servers while the program runs.
+#[derive(Default)]
+pub(crate) struct Foreign {
+    /// What is named, as it was read last.
+    pub(crate) named: ConfiguredServers,
+    /// Somebody asked for a plan, or for servers.
+    pub(crate) wanted: bool,
+    /// Requests that wait until none is still starting.
+    pub(crate) waiting: Vec<(Ticket, Request)>,
+    /// How each stood when it was last told of.
+    pub(crate) stood: BTreeMap<String, ServerState>,
+    /// Tools that a person was told of because they are not what was approved.
+    pub(crate) told: BTreeSet<(String, Hash)>,
+    /// The folder's file was told of.
+    pub(crate) file_told: Option<Hash>,
+}
+
+/// Files that are looked at.
+pub(crate) const MOST: usize = 50_000;
+
+/// How long a list of names counts as fresh.
+pub(crate) const FRESH: Duration = Duration::from_secs(5);
+
+/// When names were read last, under which rules, the names, and whether there are more.
+pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
+
+/// The names that were read last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed(pub(crate) Arc<Mutex<Names>>);
+
+impl Listed {
+    /// The names, read anew where they are old. One thread reads, the others wait for it.
+    pub(crate) fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
+        if let Some((_, _, names, more)) = fresh {
+            return (names.clone(), *more);
+        }
+        let (names, more) = tools.files(MOST, sight);
+        let names = Arc::new(names);
+        *held = Some((Instant::now(), sight.clone(), names.clone(), more));
+        (names, more)
+    }
+}

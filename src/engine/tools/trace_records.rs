@@ -1,0 +1,56 @@
+//! What is noted in a tool trace when its call ends, and what is kept of its result.
+//! Not for: requests about traces (`traces`), or running tools (`turns::tool_calls`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::SessionId;
+use crate::domain::tool::consent::FileChange;
+use crate::domain::tool::resolution;
+use crate::domain::tool::trace::{Done, Texts, ToolStatus, ToolTrace};
+use crate::engine::turns::stream::preview;
+use crate::store::Store;
+use crate::store::types::Write;
+use std::sync::Arc;
+
+/// Calls of a session that are looked through for an id.
+pub(crate) const LOOKED: usize = 20_000;
+
+/// What is kept of a call's result, by the call's id.
+pub(crate) fn kept(store: &Store, session: SessionId, id: &str) -> Option<String> {
+    let all = store.traces(session, LOOKED).ok()?;
+    let trace = all.into_iter().rev().find(|trace| trace.id() == id)?;
+    store.tool_output(trace.run, &trace.call_id).ok().flatten()
+}
+
+/// Notes of a call what it came to.
+pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64) {
+    let Done { output, changed, exit, cut } = done;
+    trace.status = Some(output.status);
+    trace.bytes = output.body.len() as u64;
+    trace.truncated_from = Some(output.full_bytes).filter(|full| *full > trace.bytes);
+    trace.est_tokens = tokens;
+    trace.duration_ms = millis;
+    trace.preview = preview(&output.body);
+    trace.exit = *exit;
+    trace.changed = changed.iter().map(|change| change.path.clone()).collect();
+    trace.more.error = (output.status == ToolStatus::Failed).then(|| resolution::fault(&output.body)).flatten();
+    trace.more.back = cut.as_ref().map(|cut| cut.back.clone());
+    trace.more.kept = cut.as_ref().and_then(|cut| cut.full.as_ref()).map(|full| full.len() as u64);
+    let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
+    let texts = |change: &FileChange| Texts {
+        path: change.path.clone(),
+        before: hash(&change.before),
+        after: hash(&change.after),
+    };
+    trace.more.files = changed.iter().map(texts).collect();
+}
+
+/// What is to be kept of a result beyond what the model gets.
+pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &Done) -> Vec<Write> {
+    let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
+    full.map(|full| output(session, trace, full)).into_iter().collect()
+}
+
+/// A result that is kept.
+pub(crate) fn output(session: SessionId, trace: &ToolTrace, text: &str) -> Write {
+    Write::PutToolOutput { session, run: trace.run, call_id: trace.call_id.clone(), text: text.into() }
+}

@@ -1,0 +1,193 @@
+//! What the engine keeps of turns under way: the turns themselves, claims on branches, side questions, a tool call that runs
+//! again, and answers whose use of items is still to be worked out.
+//! Not for: what happens in a turn (`machine`, `effects`, `commit`).
+
+use super::machine::{Arrived, Effect, TurnState};
+use super::tool_calls::CallDecision;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::model::{ModelInfo, Price, Quirk};
+use crate::domain::call::provider::Outcome;
+use crate::domain::call::race::{Limit, Limits, RaceUsage};
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{Content, NodeHead};
+use crate::domain::planning::plan::{Anchor, ContextPlan};
+use crate::domain::tool::consent::{PendingApproval, ToolEffect};
+use crate::domain::tool::rerun::AgainView;
+use crate::domain::tool::trace::{Done, ToolTrace};
+use crate::engine::api::{AsideView, Draft, Ticket};
+use crate::engine::plans::input_builder::Contents;
+use crate::engine::plans::worker::Solved;
+use crate::store::file::claims::Claim;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Turns {
+    /// The turn under way on each branch.
+    pub(crate) live: HashMap<BranchId, Live>,
+    /// Branches on which only this program may ask now.
+    pub(crate) claims: HashMap<BranchId, HeldClaim>,
+    /// Side questions that are asked or answered.
+    pub(crate) asides: Asides,
+    /// The tool call that a person runs again.
+    pub(crate) rerun: Option<RunningCall>,
+    /// Answers whose use of items is still to be worked out.
+    pub(crate) unchecked: Vec<AnswerToCheck>,
+}
+
+/// A turn under way.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
+pub(crate) struct Live {
+    pub(crate) state: TurnState,
+    pub(crate) session: SessionId,
+    pub(crate) draft: Draft,
+    /// The user message that is not a node yet.
+    pub(crate) user: Option<(NodeHead, Content)>,
+    /// The node after which the next one stands.
+    pub(crate) after: Option<NodeId>,
+    /// Where the branch's head is, as far as we moved it.
+    pub(crate) head: Option<NodeId>,
+    /// How the branch stood before the turn: its head, its window's anchor.
+    pub(crate) before: (Option<NodeId>, Option<Anchor>),
+    /// The turn began elsewhere than at the head, so that its end moves the head by a person's act.
+    pub(crate) moves: bool,
+    pub(crate) card: RunCard,
+    pub(crate) solved: Solved,
+    pub(crate) model: ModelInfo,
+    /// What the present call's prompt costs as far as is known before the answer.
+    pub(crate) prompt_micro: Option<u64>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) failure: Option<Failure>,
+    /// Atoms that went with any of the turn's calls.
+    pub(crate) sent: HashSet<Atom>,
+    /// Marks that counted in any of them, with their revisions.
+    pub(crate) counted: HashSet<(Atom, u64)>,
+    pub(crate) traces: Vec<ToolTrace>,
+    /// The call that waits for a person.
+    pub(crate) asks: Option<crate::engine::turns::state::WaitingCall>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) quirk: Option<Quirk>,
+    /// The request that was refused for its form, until the next one is there.
+    pub(crate) refused: Option<crate::engine::turns::state::RefusedRequest>,
+    /// What is still to be done, in order.
+    pub(crate) pending: VecDeque<Effect>,
+    /// The store refused the first of them; it is tried again now and then.
+    pub(crate) stalled: bool,
+    /// The branch was moved away meanwhile (in another window): what comes is kept beside it.
+    pub(crate) detached: bool,
+    /// The operation that undoes the head's move is written.
+    pub(crate) undoable: bool,
+    /// The limits of a branch of a race.
+    pub(crate) watch: Option<Watch>,
+}
+
+/// A branch of a race whose turn is under way.
+pub(crate) struct Watch {
+    pub(crate) limits: Limits,
+    pub(crate) began: Instant,
+    /// What its ended calls took.
+    pub(crate) before: RaceUsage,
+    /// Tokens and cost of the present call, as estimated.
+    pub(crate) now: (u32, Option<u64>),
+    /// The limit that ended it.
+    pub(crate) stopped: Option<Limit>,
+}
+
+impl Watch {
+    pub(crate) fn spent(&self) -> RaceUsage {
+        let cost_micro = match (self.before.cost_micro, self.now.1) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        };
+        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        RaceUsage { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
+    }
+
+    /// When its time is over.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.limits.set().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
+    }
+}
+
+/// A call that waits for a person.
+pub(crate) struct WaitingCall {
+    pub(crate) asking: Arc<PendingApproval>,
+    pub(crate) reply: Sender<CallDecision>,
+}
+
+/// A request that was refused for its form.
+pub(crate) struct RefusedRequest {
+    pub(crate) digest: Hash,
+    pub(crate) quirk: Quirk,
+    pub(crate) failure: Failure,
+}
+
+/// A claim that this program holds.
+pub(crate) struct HeldClaim {
+    pub(crate) _claim: Claim,
+    /// It was waited for and nothing was asked under it yet.
+    pub(crate) unused: bool,
+}
+
+/// A question that waits for its plan.
+pub(crate) struct UnplannedAside {
+    pub(crate) ticket: Ticket,
+    pub(crate) branch: BranchId,
+    pub(crate) text: Arc<str>,
+    /// The node after which it would stand.
+    pub(crate) base: Option<NodeId>,
+}
+
+/// A question that is asked.
+pub(crate) struct Aside {
+    pub(crate) view: AsideView,
+    pub(crate) base: Option<NodeId>,
+    pub(crate) card: RunCard,
+    pub(crate) solved: Solved,
+    pub(crate) arrived: Arrived,
+    pub(crate) price: Option<Price>,
+    pub(crate) prompt_micro: Option<u64>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// Nobody wants the answer any more; its call is still counted.
+    pub(crate) dropped: bool,
+}
+
+/// All that are open.
+pub(crate) type Asides = HashMap<RunId, Aside>;
+
+/// An answer of which is still to be found out what it used.
+pub(crate) struct AnswerToCheck {
+    pub(crate) session: SessionId,
+    pub(crate) branch: BranchId,
+    pub(crate) run: RunId,
+    pub(crate) plan: Arc<ContextPlan>,
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) said: Content,
+    pub(crate) traces: Vec<ToolTrace>,
+}
+
+/// The call under way.
+pub(crate) struct RunningCall {
+    pub(crate) session: SessionId,
+    pub(crate) view: AgainView,
+    /// The result of then.
+    pub(crate) before: Option<String>,
+    /// Where the word goes.
+    pub(crate) reply: Option<Sender<CallDecision>>,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+/// What its thread tells.
+pub(crate) enum RerunEvent {
+    /// It is understood and waits for a word.
+    Wants(ToolEffect, Sender<CallDecision>),
+    /// It ended.
+    Ended(Box<Done>, u64),
+}

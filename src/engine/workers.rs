@@ -1,0 +1,19 @@
+//! The services that work beside the engine's thread on what they are given: indexing, searching, comparing.
+//! Not for: planning (`plans::worker`), or work with an end (`jobs`).
+
+use super::calls::diff_worker::DiffWorker;
+use super::indexing::code_indexer::CodeIndexer;
+use super::indexing::vectors::Vectors;
+use super::sessions::search::SearchWorker;
+
+/// See the module.
+pub(super) struct Workers {
+    /// Reads the workspace's code.
+    pub(super) code: CodeIndexer,
+    /// Makes vectors of messages, where there is an embedder.
+    pub(super) vectors: Option<Vectors>,
+    /// Searches all sessions.
+    pub(super) search: SearchWorker,
+    /// Compares stored calls and branches.
+    pub(super) diff: DiffWorker,
+}
