@@ -13,7 +13,7 @@ use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
-use crate::domain::conversation::record::{Imported, Reading, Skipped};
+use crate::domain::conversation::record::{Imported, Reading, Skipped, Transcript};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
     Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,
@@ -21,13 +21,13 @@ use crate::domain::planning::plan::{
 };
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
-    Act, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest, Ticket,
-    ToolRequest, TurnEvent, TurnRequest,
+    Act, Answer, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest,
+    SessionView, Ticket, ToolRequest, TurnEvent, TurnRequest,
 };
 use clap::Parser as _;
 use serde_json::Value;
-use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
 type Script = Box<dyn Fn(Ticket, &Request) -> Vec<Event> + Send>;

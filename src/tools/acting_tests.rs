@@ -5,6 +5,7 @@ use crate::domain::tool::consent::FileChange;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;

@@ -60,7 +60,7 @@ pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(profile);
         match result {
             Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model, of(profile, model)))),
-            Err(failure) => run.io.say(&format!("  {}", crate::cli::told(failure))),
+            Err(failure) => run.io.say(&format!("  {}", crate::cli::execution::told(failure))),
         }
     }
     Ok(())

@@ -1,0 +1,120 @@
+//! What every command works with while it runs, and how one ends: its streams, its client, its exit code.
+//! Not for: any command itself.
+
+use super::client::{Client, unexpected};
+use super::output::{Io, Outlet, in_commands, sentence};
+use super::shape;
+use super::stop::Stop;
+use crate::config::commands::args::{Args, Global};
+use crate::config::load::Config;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::record::{Incoming, Transcript};
+use crate::engine::api::{Answer, Request, SessionView};
+use serde_json::json;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+/// The formats of import and export, passed in so that this module does not depend on theirs.
+#[derive(Clone, Copy)]
+pub struct Formats {
+    /// Checks whether a file with these first bytes and this name can be imported.
+    pub check: fn(&[u8], &str) -> Result<(), Failure>,
+    /// Opens a file of any size with this name.
+    pub read: fn(std::fs::File, &str) -> Result<Incoming, Failure>,
+    /// Writes JSON lines, optionally masked.
+    pub jsonl: fn(&Transcript, bool) -> String,
+    /// Writes Markdown, optionally masked.
+    pub markdown: fn(&Transcript, bool) -> String,
+}
+
+/// Everything that a command uses.
+pub struct Run<'r, 'io> {
+    pub(super) global: &'r Global,
+    pub(super) config: &'r Config,
+    pub(super) client: Client<'r>,
+    pub(super) io: Io<'io>,
+    pub(super) formats: &'r Formats,
+}
+
+impl Run<'_, '_> {
+    /// Opens the session and branch that the flags name.
+    pub(super) fn open(&mut self, create: bool) -> Result<Arc<SessionView>, Stop> {
+        self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
+    }
+
+    /// Makes a change and prints the engine's message, or `said` if the engine has no message.
+    pub(super) fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
+        let answer = self.client.call(request, &mut self.io)?;
+        self.did(answer, said)
+    }
+
+    /// Prints the result of a change.
+    pub(super) fn did(&mut self, answer: Answer, said: &str) -> Result<(), Stop> {
+        let words = match answer {
+            Answer::Done(words) if words.is_empty() => said.to_owned(),
+            Answer::Done(words) => sentence(&in_commands(&words)),
+            Answer::Branch(_) | Answer::Text(_) => said.to_owned(),
+            other => return Err(unexpected(&other)),
+        };
+        self.io.either(&json!({ "done": true, "message": words }), &words)
+    }
+}
+
+pub(super) fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl FnOnce(Io<'_>) -> u8) -> u8 {
+    let (stdout, mut err, mut input) = (std::io::stdout(), std::io::stderr(), std::io::stdin().lock());
+    let (out_tty, err_tty) = (stdout.is_terminal(), err.is_terminal());
+    let mut out = Outlet::new(stdout);
+    let io = Io {
+        out_tty,
+        err_tty,
+        in_tty: input.is_terminal(),
+        joins: true,
+        out: &mut out,
+        err: &mut err,
+        input: &mut input,
+        json: args.global.json,
+        escape: args.global.escape,
+        interrupts,
+    };
+    let code = work(io);
+    let Some(failed) = out.close() else { return code };
+    let _ = writeln!(err, "pleach: {}", Safe::line(&unwritten(&failed)));
+    if code == 0 { 1 } else { code }
+}
+
+/// The message about failed writes to standard output.
+pub(super) fn unwritten(failed: &std::io::Error) -> String {
+    let what = sentence(&format!("Can't write to standard output: {failed}"));
+    format!(
+        "{what} The printed output is incomplete; the command's changes are in the store. Free disk space, then print \
+        the output again."
+    )
+}
+
+/// Prints why a command ended early, if that was not printed yet.
+pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
+    let Err(stop) = result else { return 0 };
+    match &stop {
+        Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&told(failure)),
+        Stop::Usage(what) => io.note(what),
+        Stop::Interrupted => io.note("interrupted; the text received so far is kept"),
+        Stop::Said(_) => {}
+        Stop::Blocked(blocked) => {
+            io.note(&blocked.sentence());
+            for choice in &blocked.choices {
+                io.note(&format!("you can {}", choice.sentence()));
+            }
+            if io.json {
+                let _ = io.value(&shape::blocked(blocked));
+            }
+        }
+    }
+    stop.code()
+}
+
+/// A failure in sentences: the problem, the data that was kept, and the next step.
+pub(super) fn told(failure: &Failure) -> String {
+    let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(&in_commands(part)));
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,60 @@
+//! Why a model cannot be asked.
+//! Not for: errors of servers (`fault`).
+
+/// Why a model cannot be asked at all. Never holds a key.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// A key is needed and none was found.
+    #[error("profile {profile} needs a key, but there is none: {looked}")]
+    NoKey {
+        /// The profile.
+        profile: String,
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// The command that gives the key failed.
+    #[error("the key command of profile {profile} failed: {why}")]
+    KeyCommand {
+        /// The profile.
+        profile: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The base address cannot be used.
+    #[error("the base_url of profile {profile} is not the address of a server: {why}")]
+    Address {
+        /// The profile.
+        profile: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A header (or the key, which becomes one) has characters that no header can carry.
+    #[error("the header {name} of profile {profile} has characters that can't be sent")]
+    Header {
+        /// The profile.
+        profile: String,
+        /// The header's name.
+        name: String,
+    },
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client can't be started: {0}")]
+    Client(String),
+    /// A recording cannot be read.
+    #[error("the recording {path} can't be read: {why}")]
+    Recording {
+        /// Its path.
+        path: String,
+        /// What went wrong, with the line where it is about one.
+        why: String,
+    },
+}
+
+/// The first `limit` characters, with an ellipsis where something was left off.
+pub(crate) fn clip(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
+}
