@@ -1,5 +1,5 @@
-//! What requests come to, and what a screen is shown.
-//! Not for: what happens by itself (`event`).
+//! Answers to requests, and the views of sessions, plans and settings in them.
+//! Not for: what happens without a request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::Holding;
@@ -44,7 +44,8 @@ pub struct FileList {
     pub note: String,
 }
 
-/// What a request came to.
+/// The answer to a request. Unlike requests and events, answers have no families: each is read where its request was made,
+/// by a caller that expects one variant, so a family would only nest every one of them without a match that it completes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// The folder's own settings file, where there is one.

@@ -1,5 +1,5 @@
-//! What a person does to branches: marks, forks, heads, names, overrides, the state. Each is written with its operation,
-//! so that it can be undone, and then applied in memory.
+//! What a person does to branches: marks, heads, names, overrides, the state. Each act is written to the store with the
+//! operation that undoes it, and then applied in memory.
 //! Not for: undoing (`undo`) or turns (`live`).
 
 use super::fork::{must_be_free, whole_atom};
@@ -122,10 +122,8 @@ impl Core {
         }
         let named = || ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
         let noted = matches!(target, Atom::Section { .. }) && (note.is_some() || !named());
-        if noted && kind.excludes() {
-            return Ok(None);
-        }
-        if toggle && before.is_some_and(|mark| same(mark) && !ended(mark)) {
+        let again = toggle && before.is_some_and(|mark| same(mark) && !ended(mark));
+        if again || (noted && kind.excludes()) {
             return Ok(None);
         }
         Ok(Some(Mark {

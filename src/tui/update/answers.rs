@@ -166,12 +166,37 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     }
 }
 
-/// An answer that is only a sentence, or a failure. What else it brings comes as an event too.
+/// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one has to be placed: those
+/// that a screen reads are taken above, and what the rest changed arrives as events.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn said(model: &mut Model, result: Result<Answer, Failure>) {
+    use Answer as A;
     match result {
-        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Severity::Notice, text, model.now),
-        Ok(_) => {}
+        Ok(A::Done(text) | A::Text(text)) => model.status.say(Severity::Notice, text, model.now),
         Err(failure) => trouble(model, &failure),
+        // The session, its messages and branches.
+        Ok(
+            A::Sessions(_) | A::Found(_) | A::Opened(_) | A::Bodies(_) | A::Transcript(_) | A::Imported { .. }
+            | A::Branch(_) | A::Compared(_) | A::Steps(_) | A::Added(_) | A::Race(_) | A::Asked { .. },
+        )
+        // Plans and calls.
+        | Ok(
+            A::Planned(_) | A::WhatIf(_) | A::Preview(_) | A::Raw(_) | A::Weighed(_) | A::Retrieved(_) | A::Runs(_)
+            | A::Ledger(_) | A::Uses(_) | A::StoredPlan { .. } | A::Diff(_) | A::History(_) | A::Replayed { .. }
+            | A::Replaying(_),
+        )
+        // Summaries, memories, policies.
+        | Ok(
+            A::Draft(_) | A::Summaries(_) | A::Stats(_) | A::Memories(_) | A::Modules(_) | A::Editables(..)
+            | A::Policies { .. } | A::Refused(_),
+        )
+        // Tools, files, code.
+        | Ok(
+            A::Toolbox(_) | A::Rules(_) | A::Traces(_) | A::Trace(_) | A::Files(_) | A::Attached { .. } | A::Project(_)
+            | A::Indexed(_) | A::Code(_) | A::Symbols(_) | A::Source(_) | A::Map(_),
+        )
+        // The program.
+        | Ok(A::Models(_) | A::Meters(_) | A::Doctor(_) | A::Backups(_) | A::FolderSettings(_)) => {}
     }
 }
 
