@@ -52,6 +52,13 @@ impl Imports {
         found
     }
 
+    /// Imports of files in one place by files in another; a place is a file, or a folder with its ending slash.
+    pub(crate) fn between(&self, from: &str, to: &str) -> Vec<(&str, &str)> {
+        let pairs = self.edges.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |to| (at, *to)));
+        let named = pairs.map(|(at, to)| (self.files[at].as_str(), self.files[to].as_str()));
+        named.filter(|(at, one)| at.starts_with(from) && one.starts_with(to) && !one.starts_with(from)).collect()
+    }
+
     /// The imports among some files, a line for each file.
     pub(crate) fn among(&self, files: &[&str]) -> String {
         let inside = |at: usize| files.contains(&self.files[at].as_str());
