@@ -1,7 +1,7 @@
-//! Starts the engine's threads; no other file of the engine does. A *job* is work with an end: it is named, counted, and
-//! never ends in silence, also when its thread cannot be started or its work panics. A *service* works until its queue
-//! closes. `tests/architecture.rs` refuses threads elsewhere in the engine.
-//! Not for: what jobs do and when they are started; cancelling one, for which it carries a flag of its own.
+//! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, and always reports, even
+//! if its thread cannot be started or its work panics. A *service* works until its queue closes.
+//! `tests/architecture.rs` rejects threads started elsewhere in the engine.
+//! Not for: what jobs do and when they start; canceling a job, which carries its own flag for that.
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The engine: the only room that orchestrates. Everything else comes in through [`api`].
+//! The engine: the only room that orchestrates. All requests come in through [`api`].
 //!
-//! One thread owns the sessions (`core`); planning (`plans::worker`), calls and tools (`stream`) run beside it and report. A
-//! turn's decisions are a pure machine ([`turns::machine`]). Whatever changes is written to the store first and shown
-//! afterwards.
+//! One thread owns the state (`core`). Planning (`plans::worker`), calls and tools (`turns::stream`,
+//! `turns::tool_calls`) run on other threads and report to it (`inbox`). A pure machine makes a turn's decisions
+//! ([`turns::machine`]). Every change is written to the store first and shown afterwards.
 //! Not for: what one room can do alone (`context`, `store`, `llm`, …), or how anything looks.
 
 pub mod api;

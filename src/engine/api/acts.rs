@@ -1,5 +1,5 @@
-//! Small parts of requests: how to name calls, what to do to items, memories, tasks and summaries.
-//! Not for: requests themselves (`request`), drafts and how to name items (`draft`).
+//! Parts of requests: selectors of calls, and acts on items, memories, tasks, summaries and files.
+//! Not for: requests themselves (`request`), drafts and names of items (`draft`).
 
 use super::draft::Draft;
 use crate::domain::base::hash::Hash;

@@ -1,4 +1,4 @@
-//! What is about to be asked, and how items and sessions are named.
+//! Drafts of messages, tickets of requests, and names of items and sessions.
 //! Not for: requests themselves (`request`).
 
 use crate::domain::base::ids::NodeId;

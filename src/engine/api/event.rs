@@ -1,9 +1,9 @@
-//! What the engine reports, in families like those of the requests, and the door through which requests go in.
-//! Not for: answers' contents (`view`).
+//! Events that the engine reports, in families like those of requests, and the door through which requests come in.
+//! Not for: the contents of answers (`view`).
 //!
-//! The order of a turn: [`TurnEvent::Opened`], then its run's card, [`TurnEvent::Stream`] and what its rounds bring, then
-//! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with what is kept, then the run's last card, then
-//! [`TurnEvent::Closed`]. Nothing of that turn comes after it.
+//! The order of a turn: [`TurnEvent::Opened`]; its run's card; [`TurnEvent::Stream`] and the events of its rounds;
+//! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with what is stored; the run's last card;
+//! [`TurnEvent::Closed`]. No event of that turn follows.
 
 use super::draft::{Draft, Ticket};
 use super::request::Request;

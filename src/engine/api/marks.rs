@@ -1,5 +1,5 @@
-//! What a command about marks asks of the engine: the same on every way in.
-//! Not for: what a mark means (`domain::conversation::mark`).
+//! Translates commands about marks into requests, identically for the screen and the command line.
+//! Not for: the meaning of a mark (`domain::conversation::mark`).
 
 use super::acts::Act;
 use super::draft::ItemName;

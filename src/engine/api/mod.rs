@@ -1,8 +1,9 @@
-//! The only door to the engine: requests in, events out. The screen and the command line both come through here.
-//! Not for: how anything is done (the rest of the room).
+//! The only door to the engine: requests in, events out. The screen and the command line both use it.
+//! Not for: how requests are carried out (the rest of the room).
 //!
-//! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. What happens by
-//! itself (a stream, a plan, another window's change) comes as other events, each naming what it is about.
+//! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. Everything
+//! that happens without a request (streams, plans, changes by other windows) arrives as other events, each of which
+//! names its subject.
 
 mod acts;
 mod draft;

@@ -1,5 +1,5 @@
-//! What is asked about what a project says of itself: its rules and skills.
-//! Not for: what comes back (`domain::code::workspace_rules`) or files that go with a message (`acts`).
+//! Requests about a workspace's rules, skills and module summaries.
+//! Not for: answers to them (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,5 @@
-//! What is wanted of tools and their servers.
-//! Not for: rules about calls (`request`), or how servers stand (`domain::tool::cards`).
+//! Requests about tools and their servers.
+//! Not for: rules about calls (`request`), or the state of servers (`domain::tool::cards`).
 
 use crate::domain::base::hash::Hash;
 

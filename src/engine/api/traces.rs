@@ -1,4 +1,4 @@
-//! Calls to tools at the door: all of them, one whole, one run again by a person.
+//! Requests about tool calls that were made: list them, show one in full, run one again.
 //! Not for: calls that a model asks for (`event`, `TurnRequest::Consent`).
 
 use crate::domain::base::ids::BranchId;

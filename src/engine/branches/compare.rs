@@ -1,5 +1,5 @@
-//! Two branches side by side, from the tree, the calls and the tool traces.
-//! Not for: differences between plans (`calls::plan_diff`) or bringing something over (`pick`).
+//! Compares two branches by their messages, calls and tool traces.
+//! Not for: differences between plans (`calls::plan_diff`), or copying items between branches (`pick`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};

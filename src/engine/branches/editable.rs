@@ -1,5 +1,6 @@
-//! What a person edits, with its versions: state blocks, summaries, memories, policies; and a summary in other words.
-//! Not for: saving policies (`policy_files`) or the other acts, which are requests of their own.
+//! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also rewrites a
+//! summary.
+//! Not for: saving policies (`policy_files`), or other acts, which have requests of their own.
 
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;

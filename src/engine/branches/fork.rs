@@ -1,4 +1,4 @@
-//! Forking: where a branch may begin, what it inherits, how it is named.
+//! Forks: where a branch may start, what it inherits, and its name.
 //! Not for: other acts on branches (`marks`).
 
 use crate::domain::base::failure::Failure;

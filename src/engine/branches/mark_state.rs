@@ -1,5 +1,6 @@
-//! Where an item stands: the mark that a step of the program's leaves, the row of the step, and its words.
-//! Not for: deciding steps (`context::activation`) or when they are taken (`reflect`).
+//! The state of an item as marks and steps record it: the mark that an automatic step leaves, the row of the step, and
+//! its sentence.
+//! Not for: deciding steps (`context::activation`) or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};

@@ -1,4 +1,4 @@
-//! What a person does to branches: marks, forks, heads, undo, comparing, picking, editing.
+//! Acts of a person on branches: marks, forks, heads, undo, comparing, picking, editing.
 //! Not for: turns (`turns`).
 
 pub(super) mod compare;

@@ -1,5 +1,5 @@
-//! Bringing something from one branch onto another: what is picked, and what a branch came to. It stands there as a pinned
-//! text that knows where it came from; what both branches have is only marked.
+//! Copies items of one branch to another, or brings back the result of a branch. The copy is a pinned text that records
+//! its origin; an item that both branches share is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
 use crate::context::render::render_forms;

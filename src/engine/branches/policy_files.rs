@@ -1,5 +1,5 @@
-//! Policies that a person writes: saving one, going back to a version of it, what the next call would be under it.
-//! Not for: what a policy may say (`config::policies`) or its versions' list (`editable`).
+//! Policies that a person wrote: saves one, steps between its versions, and plans the next call under it.
+//! Not for: the syntax of a policy (`config::policies`), or the list of its versions (`editable`).
 
 use crate::config::error::ConfigError;
 use crate::config::policy_files;

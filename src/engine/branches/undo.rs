@@ -1,5 +1,5 @@
-//! Undo and redo: carries out the inverse of an operation's changes where the present still is what the operation left,
-//! and passes over what calls have used up.
+//! Undo and redo: applies the inverse of an operation's changes wherever the present is still as the operation left it,
+//! and skips marks that calls have used up.
 //! Not for: making operations (`marks`).
 
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -1,6 +1,6 @@
-//! A call of our own to the model, beside the conversation: a fixed prompt and one delimited text, planned, written down before
-//! it is made, accounted for like any other.
-//! Not for: what the text is and what becomes of the answer (`summaries::writer`, `titles`).
+//! An auxiliary call: a call that the program makes for itself, with a fixed prompt and one delimited text. It is
+//! planned, recorded before it is sent, and accounted for like any other call.
+//! Not for: the text and what happens with the answer (`summaries::writer`, `titles`).
 
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -1,7 +1,7 @@
-//! Looks at stored calls that take a while, on a thread of their own: what differs between two of them, an item over the calls
-//! of a branch, two branches side by side. It is given the sessions as they stood when it was asked. What is looked at in
-//! passing (an item's newest calls) gives way to the next such look; everything else is answered in order.
-//! Not for: what comes out (`plan_diff`, `compare`).
+//! The thread that compares stored calls: two calls, an item over the calls of a branch, two branches. It works on
+//! copies of the sessions from the time of the request. A request about an item's newest calls is replaced by the next
+//! such request; all others are answered in order.
+//! Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::failure::{Failure, FailureKind};

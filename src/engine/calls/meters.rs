@@ -1,6 +1,6 @@
-//! What is learned of each model's tokens from the calls in the store. For display and alarm: no plan stands on it, so a
-//! factor that moved makes no drawn plan stale.
-//! Not for: the arithmetic (`domain::call::meter`) or admission.
+//! Calibrations: how each model's server counts tokens compared with our counter, learned from the stored calls. They
+//! serve display and warnings only; no plan depends on them, so a changed factor makes no plan stale.
+//! Not for: the arithmetic (`domain::call::meter`), or admission.
 
 use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
 use crate::domain::call::model::Price;

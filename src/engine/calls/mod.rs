@@ -1,4 +1,4 @@
-//! Stored calls: made again, raced, compared, listed; and calls of our own beside the conversation.
+//! Stored calls (replayed, raced, compared, listed) and auxiliary calls.
 //! Not for: calls of a turn (`turns`).
 
 pub(super) mod auxiliary_call;

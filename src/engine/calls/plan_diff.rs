@@ -1,6 +1,7 @@
-//! What differs between two calls, and an item over the calls of a branch: stored plans side by side, with what happened
-//! between them. Runs beside the engine, on sessions as they stood when it was asked (`diff_worker`).
-//! Not for: matching rows (`domain::planning::row_matching`) or telling whose act it was (`context::explain::cause`).
+//! Compares the stored plans of two calls, or one item over the calls of a branch, and lists the events between them.
+//! Runs on the thread of `diff_worker`, on copies of the sessions.
+//! Not for: matching rows (`domain::planning::row_matching`), or finding who caused a difference
+//! (`context::explain::cause`).
 
 use super::diff_worker::{DiffContext, WantedCall, stale};
 use super::stored_runs::{one_run, unreadable};

@@ -1,5 +1,5 @@
-//! What was learned of servers by their refusals: the quirks of each model, kept in the store, shown and forgotten again.
-//! Not for: reading a refusal (`llm::fault`) or what a quirk changes ([`Quirk::apply`]).
+//! Quirks that a server's refusals revealed: kept in the store per model, listed, and forgotten on request.
+//! Not for: reading a refusal (`llm::fault`), or the effect of a quirk ([`Quirk::apply`]).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

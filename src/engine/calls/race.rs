@@ -1,5 +1,5 @@
-//! Races: one place of a branch, several branches with other settings, so that one prompt is asked on all of them at once;
-//! keeping one, and putting away the ones that lost.
+//! Races: several branches from one place with different settings, to which one message is sent. Also keeps one branch
+//! and archives the others.
 //! Not for: the calls themselves; each branch is asked like any other.
 
 use crate::domain::base::failure::Failure;

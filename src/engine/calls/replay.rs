@@ -1,6 +1,6 @@
-//! Stored calls, made again: rendered from the store, as they were, for another model, or without one item; sent on a
-//! scratch branch of their own, so that nothing of the original is touched.
-//! Not for: new answers to a question as the branch stands now (`plans::draft`).
+//! Replays stored calls: renders the request again from the store, unchanged, for another model, or without one item,
+//! and sends it on a scratch branch, so that the original stays untouched.
+//! Not for: a new answer to a question on the present branch (`plans::draft`).
 
 use super::stored_runs::{one_run, unreadable};
 use crate::context::explain::variant;

@@ -1,5 +1,5 @@
-//! A call to a tool that a person runs again: with the word of a rule or a person, its result beside the one of then, and no
-//! message of the conversation.
+//! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown beside the old
+//! one and becomes no message.
 //! Not for: calls that a model asks for (`turns::effects`).
 
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -1,6 +1,6 @@
-//! The code of workspaces: a thread of its own reads it, keeps what it knows in a file beside the store, and answers
-//! questions about it. One workspace at a time is held in memory.
-//! Not for: symbols, ranking, touchpoints (`code`).
+//! The thread that reads workspaces' code, keeps the index in a file beside the store, and answers questions about it.
+//! It holds one workspace in memory at a time.
+//! Not for: symbols, ranking and touchpoints (the room `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;

@@ -1,5 +1,5 @@
-//! The engine's own dealings with code: plans made anew when it changed, the tools for it, which symbol an item is.
-//! Not for: what goes into a plan (`plans::sources::code`).
+//! Reacts to changes of the code index: plans again, updates the tools for code, and names the symbol of an item.
+//! Not for: the code that goes into a plan (`plans::sources::code`).
 
 use super::code_workspace::LoadedWorkspace;
 use crate::code::find::choose::scope;

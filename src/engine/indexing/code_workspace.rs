@@ -1,6 +1,6 @@
-//! The code of the workspace as the planner and the tools see it: an index that the code indexer's thread keeps up to date, looked
-//! at without ever waiting for that thread (but where a single command said that it would), and the map made of it.
-//! Not for: reading files (`code_indexer`), or what of it goes into a plan (`plans::sources::code`).
+//! The workspace's code index, shared with the planner and the tools, and the map made from it. The code indexer's
+//! thread keeps it up to date; readers never wait for that thread unless a single command asked them to.
+//! Not for: reading files (`code_indexer`), or the code that goes into a plan (`plans::sources::code`).
 
 use super::code_indexer::Job;
 use crate::code::find::cards::Sources;

@@ -1,6 +1,6 @@
-//! Keeps the indexes of sessions in step with the paths that are asked about, and gives the retrieval room what it needs:
-//! texts, scopes, what belongs together. Runs on the planner's thread.
-//! Not for: what becomes of the hits (`plans::sources::retrieval`) or how they are scored (`retrieval`).
+//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the retrieval
+//! room needs: texts, scopes, groups. Runs on the planner's thread.
+//! Not for: what happens with the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;

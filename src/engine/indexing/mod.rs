@@ -1,5 +1,5 @@
-//! Indexes kept beside the engine: messages, vectors, code.
-//! Not for: using them in a plan (`plans::sources`).
+//! Indexes beside the engine: messages, vectors, code.
+//! Not for: their use in a plan (`plans::sources`).
 
 pub(super) mod code_indexer;
 pub(super) mod code_refresh;

@@ -1,4 +1,4 @@
-//! A look through a branch's messages on request, by the same ways as a plan's.
+//! Searches a branch's messages on request, in the same way as for a plan.
 //! Not for: plans (`plans::sources::retrieval`).
 
 use super::messages::PathIndex;

@@ -1,9 +1,10 @@
-//! The vectors of sessions' passages: a thread of its own reads them from the store, has the missing ones made in batches
-//! and writes those down; the planner takes what has arrived and never waits for more, unless a command asked for it.
-//! Not for: models (`llm::embedders::choose`), comparing vectors (`retrieval::vectors::memory`), or what a look does with them (`plans::sources::retrieval`).
+//! Vectors of sessions' passages: a thread reads them from the store, has missing ones made in batches, and stores
+//! those. The planner takes the vectors that are ready and waits for others only if a command asked for it.
+//! Not for: models (`llm::embedders::choose`), comparing vectors (`retrieval::vectors::memory`), or their use in a
+//! search (`plans::sources::retrieval`).
 //!
-//! A vector is kept under the embedder's id and the hash of the text that it was made of (the passage, after its speaker's
-//! name where one is known), so that branches and sessions share it.
+//! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, where known), so
+//! that branches and sessions share it.
 
 use super::messages::searchable;
 use super::priority::Priority;

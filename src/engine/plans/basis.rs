@@ -1,5 +1,5 @@
-//! The digests of all that a plan is made from: whether a plan that is shown still stands is told by them alone.
-//! Not for: what is planned from (`input`).
+//! The digests of everything that a plan is made from; they alone decide whether a shown plan is still valid.
+//! Not for: the input itself (`input`).
 
 use super::snapshot::Snapshot;
 use crate::domain::base::hash::Fields;

@@ -1,5 +1,6 @@
 //! What the planner remembers between plans: terms of messages, hashed questions, tokens of tools.
-//! Not for: contents and their counts (`input_builder`), or making any of it (`facts`, `sources::subjects`, `tool_costs`).
+//! Not for: contents and their counts (`input_builder`), or computing any of it (`facts`, `sources::subjects`,
+//! `tool_costs`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;

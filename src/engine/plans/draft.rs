@@ -1,8 +1,9 @@
-//! From a draft to a plan on the screen, and from there to a turn: which jobs the planner gets, what is drawn, what is sent.
-//! Not for: solving (`worker`) or the turn itself (`live`).
+//! From a draft to a plan on the screen, and from there to a turn: which jobs the planner gets, which plan is drawn,
+//! and which is sent.
+//! Not for: solving (`worker`), or the turn itself (`turns::live`).
 //!
-//! An `Ask` without a drawn plan latches its draft: it is solved, drawn, then sent. A branch has at most one latched draft,
-//! and none while a turn is open, so that one act of a person is one call.
+//! An `Ask` without a drawn plan latches its draft: it is solved, drawn, then sent. A branch has at most one latched
+//! draft, and none while a turn is open, so that one act of a person is one call.
 
 use super::snapshot::{self, Question};
 use super::state::{LastPlan, PlanPurpose, ScreenDraft};

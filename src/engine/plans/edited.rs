@@ -1,6 +1,6 @@
-//! The exact bytes of a request, shown with what they consist of; and bodies that a person edited by hand: weighed, checked,
-//! sent byte for byte as one call, and written down as such.
-//! Not for: what is wrong with a body (`domain::call::request`) or the rows of its plan (`context::render::edited`).
+//! Shows the exact bytes of a request with its parts, and handles bodies that a person edited: counts and checks them,
+//! sends them byte for byte as one call, and records the call as edited.
+//! Not for: the validity of a body (`domain::call::request`), or the rows of its plan (`context::render::edited`).
 
 use super::input_builder::InputBuilder;
 use super::results::EditedBody;

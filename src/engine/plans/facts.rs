@@ -1,6 +1,6 @@
-//! What a policy wants to know of turns beside their tokens, read from their words once and remembered: lanes, ages, flags,
-//! mentions, likeness.
-//! Not for: what these mean (`context::policy`).
+//! Facts about turns that policies use besides tokens (lanes, ages, flags, mentions, relevance), read from their text
+//! once and remembered.
+//! Not for: the meaning of these facts (`context::policy`).
 
 use super::caches::MessageTerms;
 use super::input_builder::{InputBuilder, bar};

@@ -1,5 +1,5 @@
-//! Puts a plan's input together: turns with their results, the open turn, the blocks around them, warnings, the basis.
-//! Not for: fetching and counting (`input_builder`) or solving (`context`).
+//! Builds a plan's input: turns with their results, the open turn, the blocks around them, warnings, the basis.
+//! Not for: fetching and counting (`input_builder`), or solving (`context`).
 
 use super::basis;
 use super::input_builder::{BuiltInput, Contents, InputBuilder, bar};

@@ -1,5 +1,5 @@
-//! The texts of blocks that are made from messages: state, cards of turns, quotes; and what rows call turns.
-//! Not for: which of them go (`input`) or cards of single messages (`sources::retrieval`).
+//! Texts of blocks that are made from messages (state, cards of turns, quotes), and the titles of turns in rows.
+//! Not for: which of them are sent (`input`), or cards of single messages (`sources::cards`).
 
 use crate::context::render::render_forms;
 use crate::domain::conversation::mark::Atom;

@@ -1,6 +1,6 @@
-//! What an act would do to the next call: the plan with the act's marks, solved beside the one that is drawn, on the
-//! planner's thread and after the plans that a screen waits for. Nothing is changed; a newer act drops an older one.
-//! Not for: doing it (`branches::marks`), or other settings (`what_if`).
+//! Previews an act: solves the next plan with the marks that the act would set, on the planner's thread, after the
+//! plans that a screen waits for. Nothing is changed; a newer preview replaces an older one.
+//! Not for: doing the act (`branches::marks`), or other settings (`what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::PreviewWork;

@@ -1,6 +1,6 @@
-//! The last request of a branch, recalled from the store after a restart, so that it can be told how much of the next one
-//! its server may have cached. Worked out beside the engine; until it is there, nothing is said of it.
-//! Not for: sending it again (`replay`).
+//! Restores a branch's previous request from the store after a restart, to tell how much of the next request its server
+//! may have cached. Works on a thread of its own; until it is done, plans say nothing about caching.
+//! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
 use crate::domain::base::ids::{BranchId, RunId};

@@ -1,4 +1,4 @@
-//! Requests that only ask: texts of rows, stored plans, models, the doctor.
+//! Requests that only read: texts of rows, stored plans, models, the doctor.
 //! Not for: anything that changes a session.
 
 use super::input_builder::Contents;

@@ -1,6 +1,6 @@
-//! Work on plans that was done on the planner's thread, as it reports to the engine: edited bodies, trials, previews, and the
-//! previous request of a branch.
-//! Not for: doing the work (`edited`, `what_if`, `preview`, `previous_request`).
+//! Results of work on the planner's thread, as they reach the engine: edited bodies, trials, previews, and the previous
+//! request of a branch.
+//! Not for: the work itself (`edited`, `what_if`, `preview`, `previous_request`).
 
 use super::snapshot::Snapshot;
 use super::worker::Solved;

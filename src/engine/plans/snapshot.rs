@@ -1,5 +1,6 @@
-//! What a planning job is given: the part of a session that can matter, copied, so that planning goes on beside the engine.
-//! Not for: contents and counts; the job fetches them itself.
+//! The input of a planning job: a copy of the part of a session that the plan can depend on, so that planning runs
+//! beside the engine.
+//! Not for: contents and token counts, which the job fetches itself.
 
 use super::sources::suggested_pins::{self, Suggestion};
 use super::sources::summaries::{self, Summaries, SummaryView};

@@ -1,5 +1,5 @@
-//! What the engine keeps of plans: those that were drawn, those that are being made, and the draft on the screen, which is
-//! planned again whenever something that its plan depends on has changed.
+//! What the engine keeps of plans: those that were drawn, those that are being made, and the draft on the screen, which
+//! is planned again whenever something that its plan depends on changes.
 //! Not for: making plans (`worker`), or what follows from one (`draft`).
 
 use super::results::TrialWork;

@@ -1,6 +1,6 @@
-//! The next call made otherwise: plans under other settings, solved one by one between the plans that a screen waits for.
-//! They replace nothing that is drawn, and a newer draft drops them.
-//! Not for: the plan that is drawn (`draft`) or comparing figures (`domain::planning::what_if`).
+//! What-if comparisons: plans of the next call under other settings, solved one by one between the plans that a screen
+//! waits for. They change nothing that is drawn, and a newer draft cancels them.
+//! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::{Trial, TrialPlan, TrialWork, Trials};

@@ -1,7 +1,7 @@
-//! The planner's thread: gathers, solves and renders beside the engine. At most one waiting job a branch; the newest wins,
-//! but a job that will be sent is never dropped. Older messages are indexed here in slices: a plan is made without them
-//! until that is done, one that waits for them goes to the end of the queue meanwhile, and everything else goes first.
-//! Not for: deciding what to plan (`core`).
+//! The planner's thread: collects, solves and renders. At most one job waits per branch; a newer one replaces it unless
+//! it will be sent. Older messages are indexed here in slices: until that is done, plans are made without them, and a
+//! plan that waits for the index goes to the end of the queue.
+//! Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::Snapshot;

@@ -1,5 +1,5 @@
-//! Stores what an import reads, portion by portion. Each portion is one transaction in which it is looked up what is
-//! there already, so that several imports at once, and one that was interrupted, add nothing twice.
+//! Stores what an import reads, in portions. Each portion is one transaction that first looks up what is already
+//! stored, so that concurrent or interrupted imports add nothing twice.
 //! Not for: reading files (`import`).
 
 use super::library::{dated, first_branch, origin_key, states_of};

@@ -1,5 +1,5 @@
-//! The steps of a branch's items, or of one of them, with what they are and when they happened, for people.
-//! Not for: taking steps (`reflect`, `memory`).
+//! The steps of a branch's items, or of one item, with titles and turns, for display.
+//! Not for: taking steps (`turns::reflect`, `memory`).
 
 use super::path::PathView;
 use super::session::{Session, lineage};

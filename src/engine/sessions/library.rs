@@ -1,4 +1,4 @@
-//! Sessions as a library: making, opening, renaming, deleting, searching, importing, handing out.
+//! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: what happens inside a session.
 
 use super::session::{Session, draft_key};

@@ -1,5 +1,5 @@
-//! Finds what a person typed: ids, unique prefixes of ids or keys, names, external ids.
-//! Not for: search in texts.
+//! Resolves what a person typed: ids, unique prefixes of ids or keys, names, external ids.
+//! Not for: full-text search.
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;

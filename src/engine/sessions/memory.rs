@@ -1,5 +1,5 @@
-//! What a person does to memories, and to pins that the model suggested. Each is written with its operation and its step.
-//! Not for: suggesting (`turns::state_suggestions`) or sending them (`plans::sources::memory`).
+//! Acts of a person on memories and suggested pins. Each is stored with its operation and its step.
+//! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

@@ -1,6 +1,6 @@
-//! The path of a branch as planning wants it: its slots, its turns and their sizes, kept between calls so that what a
-//! keystroke costs does not grow with the history.
-//! Not for: which of it a plan looks at (`snapshot`).
+//! The path of a branch in the form that planning needs: slots, turns, sizes. It is cached, so that the cost of a
+//! keystroke does not grow with the history.
+//! Not for: the part of it that a plan considers (`plans::snapshot`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;

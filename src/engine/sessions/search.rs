@@ -1,5 +1,4 @@
-//! Finding messages over all sessions, on a thread of its own: only the newest search is worked on; opening one that was
-//! found; keeping the one that is being written.
+//! The thread that searches all sessions; a newer search replaces an older one.
 //! Not for: retrieval into prompts (`indexing::messages`).
 
 use crate::domain::base::failure::{Failure, FailureKind};

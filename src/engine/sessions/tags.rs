@@ -1,4 +1,4 @@
-//! Names and stars on messages: undoable, the same on all branches, in no plan.
+//! Labels and stars of messages: undoable, shared by all branches, part of no plan.
 //! Not for: marks (`branches::marks`).
 
 use crate::domain::base::failure::Failure;

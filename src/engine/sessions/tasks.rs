@@ -1,6 +1,6 @@
-//! Tasks of a branch: begun, ended, and what that does to the program's own pins. Each is one operation, so that one undo
-//! takes it back whole.
-//! Not for: how a task's turns are weighed (`context::policy::levels`) or shown.
+//! Tasks of a branch: start and end, and their effect on the program's own pins. Each is one operation, so that one
+//! undo reverts all of it.
+//! Not for: the weight of a task's turns (`context::policy::levels`), or how tasks are shown.
 
 use super::memory::fit;
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! What sessions are called: the first words of the first question, or, where that is wished, what the model makes of the first
-//! turn. What a person called a session is never replaced by itself.
+//! Titles of sessions: the first words of the first question or, if set, a title that the model writes for the first
+//! turn. A title that a person gave is never replaced automatically.
 //! Not for: names of branches and messages (`branches::fork`, `tags`).
 
 use super::session::Session;

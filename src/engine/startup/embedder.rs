@@ -1,5 +1,5 @@
-//! The embedder that the settings name, what the doctor says of it, and which vectors go with removed messages.
-//! Not for: embedding passages (`vectors`).
+//! The configured embedder, the doctor's findings about it, and the vectors to delete with removed messages.
+//! Not for: embedding passages (`indexing::vectors`).
 
 use super::setup::{EmbedderSetup, OpenEmbedder};
 use crate::config::load::Config;

@@ -1,5 +1,5 @@
-//! Starting the engine: its setup from the configuration, recovery after a crash, reading the configuration again.
-//! Not for: what it does once it runs.
+//! Starting the engine: its setup from the configuration, recovery after a crash, reloading the configuration.
+//! Not for: the running engine.
 
 pub(super) mod embedder;
 pub(super) mod learned;

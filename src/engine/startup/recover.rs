@@ -1,5 +1,5 @@
-//! What is put right at the start: runs whose program died become interrupted answers; nothing is ever sent again by itself.
-//! And what was learned before: quirks of servers, other windows' changes.
+//! Recovery at the start: runs whose program died become interrupted answers, and nothing is sent again. Also loads
+//! quirks and takes over changes by other windows.
 //! Not for: damaged stores (`store`).
 
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,6 @@
-//! The configuration, read again while the engine runs: what holds from now on, and what only from the next start on.
-//! Not for: reading files (`wiring` hands that in), or settings of the screen.
+//! Reloads the configuration while the engine runs, and reports which settings apply now and which only after a
+//! restart.
+//! Not for: reading files (`wiring` passes that in), or settings of the screen.
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;

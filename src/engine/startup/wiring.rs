@@ -1,5 +1,5 @@
-//! Makes an engine's setup from the configuration: store, models over the network, tools, prompts.
-//! Not for: deciding anything while it runs.
+//! Makes an engine's setup from the configuration: store, models, tools, prompts.
+//! Not for: decisions while the engine runs.
 
 use super::setup::{FolderFile, ModelLookup, ProjectSetup, Prompts, ReadAgain, ReloadedSettings, Servers, Setup};
 use crate::config::load::{self, Config, Environment};

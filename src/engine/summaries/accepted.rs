@@ -1,5 +1,5 @@
-//! Capsules in use: which they are, taking one back level by level, their list and figures.
-//! Not for: drafts (`drafts`) or which of them go with a call (`summaries`).
+//! Accepted summaries: which are in use, reverting one level by level, their list and figures.
+//! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;

@@ -1,7 +1,7 @@
-//! Summaries that are made by themselves: after a turn has closed it is worked out, beside everything, whether the branch's
-//! policy wants one; what is made is a draft. Nothing is made twice for the same turns: not while a draft waits, not of what
-//! a summary stands for, not of what a person put down until as much has come after it as the policy measures.
-//! Not for: writing drafts (`writer`), acts on them (`drafts`) or the measures (`context::policy`).
+//! Automatic summaries: after a turn closes, a thread works out whether the branch's policy calls for a summary; the
+//! result is a draft. No turns are summarized twice: not while a draft waits, not if a summary covers them, and not
+//! after a person rejected the draft until as much has been added as the policy measures.
+//! Not for: writing drafts (`writer`), acts on them (`drafts`), or the measures (`context::policy`).
 
 use super::candidates::{readable, stays};
 use super::state::{Counts, DueResult};

@@ -1,5 +1,5 @@
-//! Which turns of a branch could be summed up, and what keeps a turn as it is.
-//! Not for: choosing among them (`context::summary::sources`) or when one is due (`automatic`).
+//! The turns of a branch that can be summarized, and the reasons that keep a turn as it is.
+//! Not for: choosing among them (`context::summary::sources`), or when a summary is due (`automatic`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;

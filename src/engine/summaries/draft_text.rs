@@ -1,5 +1,5 @@
-//! A draft in memory: put together from its body and its kept words, sized, and checked for what it dropped.
-//! Not for: writing a body (`writer`) or what a person does with it (`drafts`).
+//! A draft in memory: composed of its body and its kept words, counted, and checked for facts that it dropped.
+//! Not for: writing a body (`writer`), or acts on a draft (`drafts`).
 
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, keep, ratio};

@@ -1,8 +1,8 @@
-//! What a person does with summaries: has one drafted, keeps dropped words, edits, accepts, rejects, takes levels back.
-//! Not for: writing a draft (`writer`) or which capsule goes with a call (`summaries`).
+//! Acts of a person on summaries: start a draft, keep dropped words, edit, accept, reject, revert a level.
+//! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
-//! A draft changes nothing until it is accepted; accepting stores a capsule and which of them the branch uses, as one
-//! undoable operation. The turns stay where they are.
+//! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
+//! operation. The turns remain as they are.
 
 use super::candidates::{Ready, on_cover};
 use super::draft_text::Drafted;

@@ -1,5 +1,5 @@
-//! Summaries: when one is due, who writes it, drafts, accepting, levels; and summaries of modules.
-//! Not for: putting an accepted one into a plan (`plans::sources`).
+//! Summaries: when one is due, writing it, drafts, accepting, levels; and module summaries.
+//! Not for: putting an accepted summary into a plan (`plans::sources`).
 
 pub(super) mod accepted;
 pub(super) mod automatic;

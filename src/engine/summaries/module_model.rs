@@ -1,6 +1,6 @@
-//! A summary of a part of the program in a model's words: one call of its own, written down before it is made and counted; and
-//! how many of the names in it stand in the files.
-//! Not for: finding the part and its files (`modules`), or summaries of turns (`writer` asks for both).
+//! Module summaries written by a model: one auxiliary call, and the share of the names in its text that occur in the
+//! files.
+//! Not for: finding the module and its files (`modules`), or summaries of turns (`writer`).
 
 use super::module_cards;
 use crate::code::index::build::Progress;

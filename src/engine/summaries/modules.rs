@@ -1,6 +1,7 @@
-//! Summaries of parts of the workspace's program: made from its code beside the engine, kept with their files' hashes, sent in
-//! mode Heavy with a line that says by whom and when they were made and whether they still hold.
-//! Not for: how code is summed up (`code::find::module_summary`), files with rules (`plans::sources::rules`).
+//! Module summaries: summaries of parts of the workspace's program, made from its code on another thread and stored
+//! with the hashes of their files. Mode Heavy sends them with a line that says who made them, when, and whether they
+//! are stale.
+//! Not for: how code is summarized (`code::find::module_summary`), or files with rules (`plans::sources::rules`).
 
 use super::module_cards::{bounds, current, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};

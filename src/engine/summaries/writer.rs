@@ -1,6 +1,6 @@
-//! A draft's own thread: reads the sources, masks secrets in them, has a summary written (by their own sentences or by the
-//! model), and finds out what it dropped.
-//! Not for: which turns, and what a person does with a draft (`drafts`).
+//! The thread that writes a draft: reads the sources, masks secrets, has the summary written (extractive or by the
+//! model), and finds the facts that it dropped.
+//! Not for: choosing turns, or acts on a draft (`drafts`).
 
 use super::draft_text::Drafted;
 use super::state::Made;

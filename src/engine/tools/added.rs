@@ -1,4 +1,4 @@
-//! Tools of the engine's own, offered beside those of the workspace.
+//! Tools that the engine itself adds to those of the workspace.
 //! Not for: what they do (`code`, `skills`).
 
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! All tools as cards: what a screen and the command line show of them.
-//! Not for: acting on any (`servers`).
+//! Cards of all tools, for the screen and the command line.
+//! Not for: acts on tools (`servers`, `switches`).
 
 use super::selection::{OWN, alone, specs};
 use crate::domain::base::failure::Failure;

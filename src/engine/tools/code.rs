@@ -1,6 +1,7 @@
-//! The model's tools for code: symbols for a question, and the source, the users or the used of one. They only look, at the
-//! index that plans look at, and their answers say of every piece from which lines of which file it is.
-//! Not for: other tools (`tools`), consent (`consent`), what goes into a plan unasked (`plans::sources::code`).
+//! The model's tools for code: symbols for a question; the source of one; its users; what it uses. They only read the
+//! index that plans use, and every piece of an answer names its file and lines.
+//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
+//! (`plans::sources::code`).
 
 use super::added::LookupTools;
 use crate::code::find::cards::{Limits, Sources, fill};

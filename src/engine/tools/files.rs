@@ -1,5 +1,6 @@
-//! Files of the workspace for a message that is being written: their names by what was typed, and the text of one.
-//! Not for: what the model reads by itself (`tools`). Both want the folder's trust.
+//! Files of the workspace for a message that is being written: completes their names, and reads one as an attachment.
+//! Both require that the folder is trusted.
+//! Not for: files that the model reads (the room `tools`).
 
 use super::skills::PREFIX;
 use super::state::MOST;

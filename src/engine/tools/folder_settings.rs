@@ -1,5 +1,5 @@
-//! Trust in the workspace folder, and the word on the folder's own settings file.
-//! Not for: reading that file (`config`), or the folder's servers of tools (`servers`).
+//! Trust in the workspace folder, and a person's decision on the folder's own settings file.
+//! Not for: reading that file (`config`), or the folder's tool servers (`servers`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

@@ -1,4 +1,4 @@
-//! What the model may call: MCP servers, switches, the tools for code, workspace rules and skills, traces.
+//! Tools that the model may call: MCP servers, switches, tools for code, workspace rules and skills, traces.
 //! Not for: running a turn's tool calls (`turns`).
 
 pub(super) mod added;

@@ -1,5 +1,4 @@
-//! Servers of tools as the doctor sees them: what is named, by which way it is spoken to, how it stands or what it lacks. None
-//! is started for it.
+//! The doctor's report on tool servers: their names, transport, state and faults. Starts none of them.
 //! Not for: using them (`servers`).
 
 use crate::domain::tool::cards::FileWord;

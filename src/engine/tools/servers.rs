@@ -1,9 +1,10 @@
-//! Servers of tools: which are used, what of theirs is offered on a branch, what was approved, and the runner that brings
-//! them together with the program's own tools.
+//! Tool servers: which are used, which of their tools a branch offers, which a person approved, and the runner that
+//! combines them with the program's own tools.
 //!
-//! None is started before the first plan of a trusted folder is asked for; then they start beside everything else, and what
-//! they offer goes with plans from then on. Only single commands wait for them, so that a plan and what is sent after it agree.
-//! Not for: speaking to one (`mcp`), or the word on a call (`consent`).
+//! No server starts before the first plan of a trusted folder is requested. Then they start in the background, and
+//! their tools are part of plans from then on. Only single commands wait for them, so that a plan and the request sent
+//! after it agree.
+//! Not for: the protocol (`mcp`), or consent to a call (`turns::consent`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

@@ -1,6 +1,6 @@
-//! Skills: folders with a SKILL.md, found in the workspace and in the person's home; their names as a line of the plan; the
-//! tool by which a model loads one.
-//! Not for: when they are looked for again (`workspace`).
+//! Skills: folders with a SKILL.md in the workspace or in the person's home; their names as a line of the plan; the
+//! tool that loads one.
+//! Not for: when to search for them again (`workspace`).
 
 use super::added::LookupTools;
 use super::workspace::{Project, short};

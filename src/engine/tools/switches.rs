@@ -1,5 +1,5 @@
-//! Which tools are switched off on a branch, and what each tool costs in a plan.
-//! Not for: servers (`servers`), or showing any of it (`cards`).
+//! Switches tools on and off on a branch.
+//! Not for: which tools are sent (`selection`), servers (`servers`), or cards (`cards`).
 
 use super::selection::OWN;
 use crate::domain::base::failure::Failure;

@@ -1,4 +1,4 @@
-//! What is noted in a tool trace when its call ends, and what is kept of its result.
+//! What a tool trace records when its call ends, and what is stored of the result.
 //! Not for: requests about traces (`traces`), or running tools (`turns::tool_calls`).
 
 use crate::domain::base::hash::Hash;

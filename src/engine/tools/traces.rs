@@ -1,5 +1,5 @@
-//! Calls to tools that were made: listed, one shown whole, what of a result is kept; and what is noted of one when it ended.
-//! Not for: running them (`turns::tool_calls`, `calls::rerun`).
+//! Requests about tool traces: the list, one in full, its result.
+//! Not for: running tools (`turns::tool_calls`, `calls::rerun`).
 
 use super::trace_records::LOOKED;
 use crate::domain::base::failure::Failure;

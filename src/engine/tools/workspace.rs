@@ -1,6 +1,7 @@
-//! What the workspace says of itself beside its code: files with rules and skills, found and read again when they change.
-//! Read by the planner's thread and by the one that looks for changes; the engine's own thread only asks what is known.
-//! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`) or summaries of modules (`modules`).
+//! Rules and skills of the workspace: found, and read again when they change. The planner's thread and the polling
+//! thread read files; the engine's own thread uses only what is already known.
+//! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`), or module
+//! summaries (`summaries::modules`).
 
 use super::skills::{self, Skill};
 use crate::code::index::arrived::NewFiles;

@@ -1,6 +1,6 @@
-//! Requests about what a project says of itself: the list, taking a file out of a branch's calls, writing one, a skill for a
-//! message.
-//! Not for: finding and reading (`workspace`, `skills`) or plans (`plans::sources::rules`).
+//! Requests about the workspace's rules and skills: list them, exclude a file from a branch's calls, write one, load a
+//! skill into a message.
+//! Not for: finding and reading them (`workspace`, `skills`), or plans (`plans::sources::rules`).
 
 use super::skills;
 use super::workspace::{AROUND, Guide, GuideText, NAMES, Project};

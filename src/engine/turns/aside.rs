@@ -1,5 +1,5 @@
-//! Side questions: asked in a branch's present context, answered beside it, forgotten. Nothing becomes a message, no mark
-//! counts down, no tool runs, no piece of what was said is stored; only that a call was made, and what it cost.
+//! Side questions: asked in a branch's present context, answered beside it, and forgotten. They become no message,
+//! count down no mark, run no tool, and none of their text is stored; the store records only the call and its cost.
 //! Not for: turns (`live`).
 
 use super::machine::Arrived;

@@ -1,5 +1,5 @@
-//! One program asks on a branch at a time: the right to it is taken before a message is sent and kept until the turn is
-//! over; who does not get it is told who has it, or waits in line.
+//! Claims: only one program asks on a branch at a time. It takes the claim before a message is sent and holds it until
+//! the turn ends. A program that does not get the claim learns who holds it, or waits in line.
 //! Not for: the locks (`store`).
 
 use super::state::HeldClaim;

@@ -1,5 +1,6 @@
-//! What is written at the ends of a turn: nodes, the head's move, the run's end, the state. Each end is one transaction.
-//! Not for: when that happens (`machine`).
+//! Writes the ends of a turn to the store: nodes, the head's move, the run's end, the state. Each end is one
+//! transaction.
+//! Not for: when a turn ends (`machine`).
 
 use super::live::new_head;
 use super::machine::Phase;

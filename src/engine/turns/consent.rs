@@ -1,5 +1,6 @@
-//! The word on calls to tools: by rules, else by a person; the rules that a person gave; and what tools changed, undoably.
-//! Not for: what a call would do (`tools`), how rules are read (`domain::tool::consent`) or the thread that waits (`tool_calls`).
+//! Consent to tool calls, by rules or by a person; a person's rules; and undoing what tools changed.
+//! Not for: the effect of a call (`tools`), reading rules (`domain::tool::consent`), or the thread that waits
+//! (`tool_calls`).
 
 use super::state::WaitingCall;
 use super::tool_calls::CallDecision;

@@ -1,5 +1,5 @@
-//! What comes of a turn's calls: feeds the turn machine with what threads report, and carries its effects out in order.
-//! Not for: the machine's decisions (`machine`) or what is committed at an end (`commit`).
+//! Feeds the turn machine with the reports of threads, and carries out its effects in order.
+//! Not for: the machine's decisions (`machine`), or what is committed at an end (`commit`).
 
 use super::machine::{Effect, Phase, TurnInput, step};
 use super::settle::settle;

@@ -1,6 +1,6 @@
-//! What an answer used of its call's items: found out after the answer was written and shown, and stored with the call, so
-//! that undo and forks change nothing of it.
-//! Not for: the evidence (`context::item_use`) or its sums (`engine::calls::ledger`).
+//! Which items of its call an answer used: determined after the answer was stored and shown, and stored with the call,
+//! so that undo and forks do not change it.
+//! Not for: the evidence (`context::item_use`), or totals (`calls::ledger`).
 
 use super::state::{AnswerToCheck, Live};
 use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};

@@ -1,5 +1,5 @@
-//! Limits of the branches of a race: watched while an answer comes, checked before each call.
-//! Not for: making races or ending them (`race`).
+//! Limits of branches in a race: checked before each call and while an answer streams.
+//! Not for: making races or ending them (`calls::race`).
 
 use super::machine::TurnInput;
 use super::state::{Live, Watch};

@@ -1,5 +1,6 @@
-//! Turns under way: opens a turn's runs, round after round.
-//! Not for: what comes of them (`effects`), the machine's decisions (`machine`) or what is committed at an end (`commit`).
+//! Opens a turn and the runs of its rounds.
+//! Not for: what follows from their reports (`effects`), the machine's decisions (`machine`), or what is committed at
+//! an end (`commit`).
 
 use super::machine::{Phase, TurnInput, TurnState};
 use super::state::{Live, Watch};

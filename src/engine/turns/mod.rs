@@ -1,4 +1,4 @@
-//! A turn from the send to its end: the pure machine, calls, tool calls, approval, the commit, and what is learned from it.
+//! A turn from sending to its end: the pure machine, calls, tool calls, consent, the commit, and reflection.
 //! Not for: planning it (`plans`).
 
 pub(super) mod aside;

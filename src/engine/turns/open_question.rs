@@ -1,6 +1,6 @@
-//! The typed question that waits for an answer: opened by a line of the newest state block in a lane, answered or cleared
-//! by the next message in that lane.
-//! Not for: which words answer what (`context::policy::lanes`).
+//! The typed question that waits for an answer: the newest state block of a lane opens it; the next message in that
+//! lane answers or clears it.
+//! Not for: which words answer which type (`context::policy::lanes`).
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;

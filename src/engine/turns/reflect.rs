@@ -1,6 +1,7 @@
-//! The end of a completed turn: what it touched of older turns, what that does to pins, and the steps of all of it. Written
-//! in the turn's own transaction, with an operation, so that a person can undo what the program did.
-//! Not for: the decision (`context::activation`), what a text refers to (`context::references`) or the turn's nodes (`commit`).
+//! Reflection at the end of a completed turn: which older turns it touched, and the steps for pins that follow. Written
+//! in the turn's own transaction with an operation, so that a person can undo what the program did.
+//! Not for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
+//! (`commit`).
 
 use super::state::Live;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};

@@ -1,6 +1,6 @@
-//! The program's own tools and those of servers as one runner of a branch: without what is switched off there, and with what a
-//! server said at too great length kept, as a command's output is.
-//! Not for: which servers there are (`servers`), speaking to one (`mcp`), or the word on a call (`consent`).
+//! Combines the program's own tools and those of servers into one runner for a branch, without tools that are switched
+//! off. Results of servers that exceed the limit are stored in full, like the output of commands.
+//! Not for: the list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
 
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::mcp::{self, Offered, PREFIX, ToolServers};

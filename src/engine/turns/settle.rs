@@ -1,6 +1,6 @@
-//! An answer as it ended, put right before its turn goes on: calls get ids of their own, a call without a name and an answer
-//! without words are no success, absurd counts are bounded. What was done is told as diagnostics.
-//! Not for: reading an answer (`llm`) or what follows from its end (`machine`).
+//! Normalizes an answer when it ends: gives tool calls unique ids, turns a call without a name or an answer without
+//! text into a failure, and bounds absurd counts. Every correction becomes a diagnostic.
+//! Not for: reading an answer (`llm`), or what follows from its end (`machine`).
 
 use super::machine::Arrived;
 use crate::domain::base::hash::Fields;

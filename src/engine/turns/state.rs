@@ -1,5 +1,5 @@
-//! What the engine keeps of turns under way: the turns themselves, claims on branches, side questions, a tool call that runs
-//! again, and answers whose use of items is still to be worked out.
+//! What the engine keeps of turns under way: the turns themselves, claims on branches, side questions, a rerun of a
+//! tool call, and answers whose use of items is not determined yet.
 //! Not for: what happens in a turn (`machine`, `effects`, `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};

@@ -1,5 +1,5 @@
-//! What an answer's state block brings: the state itself, memories that it suggests, pins that it suggests.
-//! Not for: what a person does to them (`memory`) or the end of the turn around it (`commit`).
+//! Reads an answer's state block: the state itself, suggested memories, and suggested pins.
+//! Not for: acts of a person on them (`sessions::memory`), or the rest of the turn's end (`commit`).
 
 use super::state::Live;
 use crate::context::render::render_forms;

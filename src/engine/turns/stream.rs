@@ -1,5 +1,5 @@
-//! The thread beside the engine for each call to a model, and what such threads report.
-//! Not for: deciding anything (it reports and obeys a flag), or tools (`tool_calls`).
+//! The thread of a call to a model, and the reports of such threads.
+//! Not for: decisions (it reports and obeys a flag), or tools (`tool_calls`).
 
 use super::machine::{Arrived, PartialCall};
 use super::tool_calls::CallDecision;

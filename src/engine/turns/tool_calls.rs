@@ -1,5 +1,5 @@
-//! The thread beside the engine for each episode of tool calls: one call after the other, each only once there is a word.
-//! Not for: giving the word (`consent`), or what is made of results (`effects`).
+//! The thread that runs the tool calls of an answer, one after the other, each only after a decision on it.
+//! Not for: the decision (`consent`), or what happens with results (`effects`).
 
 use super::stream::Report;
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! How a card's text is made from its message's: what stands between the quoted passages, and where those are. Stored with a
-//! plan in place of the text, so that a removed message is gone from there too.
+//! The recipe of a card's text: the passages of its message and the text between them. A plan is stored with the recipe
+//! instead of the text, so that the text of a removed message disappears from stored plans too.
 //! Not for: cards of whole turns, which are written anew.
 
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! What was found, as an offer and rows of a plan's input and as the set that is stored.
-//! Not for: looking (`retrieval`).
+//! Writes retrieved messages as an offer and rows of a plan's input, and as the set that is stored.
+//! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
 use super::retrieval::{RetrievedCards, nothing, source, turn_at};

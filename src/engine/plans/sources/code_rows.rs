@@ -1,5 +1,5 @@
-//! Rows of code in a plan: how each is named, titled and scored, and the text of the map.
-//! Not for: which ones there are (`code`).
+//! Rows of code in a plan: their atoms, titles and scores, and the text of the map.
+//! Not for: choosing them (`code`).
 
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;

@@ -1,6 +1,6 @@
-//! Errors that come again: when a tool has just failed as it did before on this path, what failed then and what was
-//! said once it worked are offered as quoted evidence, both or none, within half of what may be looked up.
-//! Not for: anything in the words of messages; only a tool's own report that it failed counts.
+//! Error pairs: if a tool just failed in the same way as earlier on this path, offers the earlier failure and the
+//! message that resolved it, as quoted evidence. Both are sent or neither, within half of the retrieval allowance.
+//! Not for: errors described in messages; only a tool's own failure counts.
 
 use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};

@@ -1,4 +1,5 @@
-//! Where the content of a plan beside its turns comes from: rules, memory, errors, code, retrieval, summaries, suggested pins.
+//! Sources of a plan's content besides its turns: rules, memory, error pairs, code, retrieval, summaries, suggested
+//! pins. Each returns candidates.
 //! Not for: deciding what fits (the room `context`).
 
 pub(crate) mod card_text;

@@ -1,4 +1,4 @@
-//! The text of a file with rules: read, cut to what may go, secrets masked, files put in the place of the lines that name them.
+//! The text of a rules file as it is sent: shortened to its limit, secrets masked, `@file` lines replaced by the files.
 //! Not for: which files count (`tools::workspace`).
 
 use crate::domain::base::safe_text::Safe;

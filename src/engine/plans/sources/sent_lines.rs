@@ -1,4 +1,4 @@
-//! Which lines of the workspace's files stand in a request already: in what tools read, and behind messages.
+//! The lines of workspace files that a request already contains, in tool results and attached files.
 //! Not for: choosing code (`code`).
 
 use crate::code::find::cards::{SentLines, Sources};

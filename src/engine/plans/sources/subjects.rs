@@ -1,5 +1,5 @@
-//! The subject of the question that is asked: its cluster among the last questions of the path.
-//! Not for: telling subjects apart (`retrieval::cluster`) or what follows from them (`reflect`).
+//! The subject of the open question: its cluster among the last questions of the path.
+//! Not for: clustering (`retrieval::cluster`), or what follows from it (`turns::reflect`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;

@@ -1,9 +1,9 @@
-//! Pins that the model suggested on a branch, that a person saw to matter, or that the program does because it leased them again and again: which of
-//! them still wait for a person, as rows of the plan.
-//! Not for: reading them from answers (`turns::state_suggestions`) or dismissing them (`memory`).
+//! Suggested pins that still wait for a person, as rows of the plan. The model suggests them, and so does the program
+//! for items that it leased again and again.
+//! Not for: reading them from answers (`turns::state_suggestions`), or dismissing them (`sessions::memory`).
 //!
-//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody has marked that
-//! message or its turn, and nobody turned it down. It never goes with a call and never stops one.
+//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that message or
+//! its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

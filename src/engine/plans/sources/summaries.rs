@@ -1,6 +1,6 @@
-//! Which accepted capsules may go with a call: those of the branch that hold on its path; else the nearest older level that
-//! does. Each of the branch has a row, whether it goes or not.
-//! Not for: making capsules (`summaries::drafts`) or using them in a plan (`context`).
+//! Chooses the accepted summaries that may be sent: those of the branch that are valid on its path, or else the nearest
+//! older level that is. Every summary of the branch gets a row.
+//! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
