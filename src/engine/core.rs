@@ -21,7 +21,7 @@ use super::startup::setup::Setup;
 use super::summaries::state::Summaries;
 use super::tools::added::WithAdded;
 use super::tools::skills::{self, SkillTools};
-use super::tools::state::{Foreign, Listed, Tools};
+use super::tools::state::{FileNames, ServerRegistry, Tools};
 use super::tools::workspace::Project;
 use super::turns::state::Turns;
 use super::workers::Workers;
@@ -73,7 +73,12 @@ impl Core {
             turns: Turns::default(),
             plans: Plans::new(planner),
             summaries: Summaries::default(),
-            tools: Tools { servers: Foreign::default(), files: Listed::default(), project, trusted: setup.trusted },
+            tools: Tools {
+                servers: ServerRegistry::default(),
+                files: FileNames::default(),
+                project,
+                trusted: setup.trusted,
+            },
             jobs: Jobs::new(inbox.clone()),
             store: setup.store.clone(),
             setup,
@@ -86,10 +91,10 @@ impl Core {
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));
-        self.recall();
+        self.load_learned();
         self.recover();
         if let Some(reading) = self.setup.reading.take()
-            && let Err(failure) = self.take_in(reading)
+            && let Err(failure) = self.import_reading(reading)
         {
             self.sessions.recovered.push(failure.to_string());
         }
@@ -100,7 +105,7 @@ impl Core {
                 break;
             }
             self.handle(message);
-            self.drop_claims();
+            self.release_claims();
             self.check_uses();
             self.replan_when_due();
         }
@@ -109,7 +114,7 @@ impl Core {
         if let Some(vectors) = &self.workers.vectors {
             vectors.close();
         }
-        self.abandon(inbox);
+        self.end_all_turns(inbox);
         self.check_uses();
         if let Some(folder) = &self.setup.temporary {
             self.store.close();

@@ -28,7 +28,7 @@ impl Core {
             Inbox::Plan(report) => self.on_plan_report(report),
             Inbox::Turn(report) => self.on_turn_report(report),
             Inbox::Summary(report) => self.on_summary_report(report),
-            Inbox::Title(titled) => self.titled(*titled),
+            Inbox::Title(titled) => self.apply_title(*titled),
             Inbox::Changed(change) => self.on_outside_change(change),
             Inbox::Stop => {}
         }
@@ -37,30 +37,30 @@ impl Core {
     fn on_plan_report(&mut self, report: PlanReport) {
         match report {
             PlanReport::Worker(event) => match *event {
-                WorkerEvent::Done(done) => self.planned(done),
-                WorkerEvent::Indexed(indexed) => self.indexed(&indexed),
+                WorkerEvent::Done(done) => self.finish_plan(done),
+                WorkerEvent::Indexed(indexed) => self.report_indexing(&indexed),
             },
-            PlanReport::Trials(trials) => self.tried(*trials),
-            PlanReport::Preview(preview) => self.previewed(*preview),
-            PlanReport::EditedBody(body) => self.weighed(*body),
-            PlanReport::PreviousRequest(branch, run, request) => self.recalled(branch, run, request),
+            PlanReport::Trials(trials) => self.report_trials(*trials),
+            PlanReport::Preview(preview) => self.report_preview(*preview),
+            PlanReport::EditedBody(body) => self.report_edited_body(*body),
+            PlanReport::PreviousRequest(branch, run, request) => self.put_previous_request(branch, run, request),
         }
     }
 
     fn on_turn_report(&mut self, report: TurnReport) {
         match report {
-            TurnReport::Call(branch, report) => self.report(branch, *report),
+            TurnReport::Call(branch, report) => self.on_call_report(branch, *report),
             TurnReport::Aside(report) => self.aside_report(*report),
-            TurnReport::Rerun(event) => self.again_told(*event),
-            TurnReport::Claimed(ticket, branch, claim) => self.claimed(ticket, branch, *claim),
+            TurnReport::Rerun(event) => self.on_rerun_event(*event),
+            TurnReport::Claimed(ticket, branch, claim) => self.claim_granted(ticket, branch, *claim),
         }
     }
 
     fn on_summary_report(&mut self, report: SummaryReport) {
         match report {
-            SummaryReport::Draft(made) => self.drafted(*made),
-            SummaryReport::Due(due) => self.looked(*due),
-            SummaryReport::Module(made) => self.moduled(*made),
+            SummaryReport::Draft(made) => self.finish_draft(*made),
+            SummaryReport::Due(due) => self.draft_if_due(*due),
+            SummaryReport::Module(made) => self.finish_module_summary(*made),
         }
     }
 
@@ -70,13 +70,13 @@ impl Core {
             OutsideChange::Code => self.code_changed(),
             OutsideChange::Project => self.project_changed(),
             OutsideChange::Models(models) => self.learn_models(models),
-            OutsideChange::Store => self.look(),
+            OutsideChange::Store => self.check_store(),
         }
     }
 
     /// Does a request and answers it, now or when it is done.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
-        if let Some(request) = self.after_servers(ticket, request) {
+        if let Some(request) = self.wait_for_servers(ticket, request) {
             self.request_now(ticket, request);
         }
     }
@@ -84,7 +84,7 @@ impl Core {
     /// The same, whether servers of tools are still starting or not.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
-            self.drop_claims();
+            self.release_claims();
             self.answer(ticket, Err(failure));
         }
     }
@@ -106,7 +106,7 @@ impl Core {
                 self.start_draft(Some(ticket), branch, kind, up_to, by, None)
             }
             Request::Summary { branch, act } => {
-                let result = self.condense(branch, act);
+                let result = self.act_on_summary(branch, act);
                 self.answer_now(ticket, result)
             }
             Request::Program(request) => self.on_program(ticket, request),
@@ -156,7 +156,7 @@ impl Core {
     /// Requests about one branch.
     fn on_branch(&mut self, ticket: Ticket, request: BranchRequest) -> Result<(), Failure> {
         let result = match request {
-            BranchRequest::Compare { a, b } => return self.look_at_both(ticket, a, b),
+            BranchRequest::Compare { a, b } => return self.compare_branches(ticket, a, b),
             BranchRequest::Switch { branch } => self.switch(branch),
             BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
@@ -190,7 +190,7 @@ impl Core {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
             TurnRequest::Claim(branch) => return self.await_claim(ticket, branch),
             TurnRequest::Aside { branch, text } => return self.aside(ticket, branch, text),
-            TurnRequest::GiveBackClaim(branch) => Ok(self.give_back(branch)),
+            TurnRequest::GiveBackClaim(branch) => Ok(self.release_claim(branch)),
             TurnRequest::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             TurnRequest::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
             TurnRequest::DropAside { run } => self.drop_aside(run),
@@ -210,13 +210,13 @@ impl Core {
                 return self.preview(ticket, branch, &draft, &items, act);
             }
             PlanRequest::Exact { branch, act: Exact::Weigh { draft, body } } => {
-                return self.by_hand(ticket, branch, draft, body, false);
+                return self.submit_edited_body(ticket, branch, draft, body, false);
             }
             PlanRequest::Exact { branch, act: Exact::Send { draft, body } } => {
-                return self.by_hand(ticket, branch, draft, body, true);
+                return self.submit_edited_body(ticket, branch, draft, body, true);
             }
             PlanRequest::Exact { branch, act: Exact::Show } => self.raw_request(branch),
-            PlanRequest::Why { branch, item, most } => return self.look_at_item(ticket, branch, &item, most),
+            PlanRequest::Why { branch, item, most } => return self.compare_item(ticket, branch, &item, most),
             PlanRequest::Retrieve { session, branch, query, at, budget, anyway } => {
                 let wish = RetrievalRequest { query, at, budget, anyway };
                 return self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish);
@@ -230,7 +230,7 @@ impl Core {
     /// Requests about calls that were made.
     fn on_call(&mut self, ticket: Ticket, request: CallRequest) -> Result<(), Failure> {
         let result = match request {
-            CallRequest::DiffPlans { before, after } => return self.look_at_diff(ticket, before, after),
+            CallRequest::DiffPlans { before, after } => return self.compare_calls(ticket, before, after),
             CallRequest::List => self.runs(),
             CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
             CallRequest::Uses { run } => self.uses_of(run),
@@ -278,7 +278,7 @@ impl Core {
     fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
             EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
-            EditableAct::List { branch, kind } => return self.things(ticket, branch, kind),
+            EditableAct::List { branch, kind } => return self.list_editables(ticket, branch, kind),
             EditableAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
             EditableAct::StepPolicy { name, forward } => self.step_policy(&name, forward),
         };

@@ -5,8 +5,8 @@ use super::api::{Answer, Request, Ticket};
 use super::jobs::Jobs;
 use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, Trials};
 use super::plans::worker::WorkerEvent;
-use super::sessions::state::Titled;
-use super::summaries::state::{DueResult, Made, ModuleResult};
+use super::sessions::state::TitleResult;
+use super::summaries::state::{DraftResult, DueResult, ModuleResult};
 use super::turns::state::RerunEvent;
 use super::turns::stream::Report;
 use crate::domain::base::failure::Failure;
@@ -27,7 +27,7 @@ pub(crate) enum Inbox {
     /// A summary was written, or found to be due.
     Summary(SummaryReport),
     /// The model wrote a session's title, or could not.
-    Title(Box<Titled>),
+    Title(Box<TitleResult>),
     /// Something outside this thread may have changed.
     Changed(OutsideChange),
     /// The door was closed.
@@ -63,7 +63,7 @@ pub(crate) enum TurnReport {
 /// Work on summaries.
 pub(crate) enum SummaryReport {
     /// A draft, or why there is none.
-    Draft(Box<Made>),
+    Draft(Box<DraftResult>),
     /// Whether a summary is due on a branch.
     Due(Box<DueResult>),
     /// A module summary, or why there is none.

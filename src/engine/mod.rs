@@ -89,7 +89,7 @@ impl Engine {
                 if polled.poll() && to_engine.send(Inbox::Changed(OutsideChange::Project)).is_err() {
                     break;
                 }
-                tell_of_room(&mut held_up, store.held_up(), &events);
+                report_storage_failure(&mut held_up, store.held_up(), &events);
                 std::thread::sleep(LOOK);
             }
         };
@@ -126,7 +126,7 @@ fn watch_store(store: &Store, events: &Sender<Event>) {
 }
 
 /// Says when pieces of an answer cannot be saved any more, and when they are.
-fn tell_of_room(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
+fn report_storage_failure(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
     match (&before, &now) {
         (None, Some(why)) => {
             let said = format!(

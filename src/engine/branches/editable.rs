@@ -28,7 +28,12 @@ const MOST: usize = 200;
 
 impl Core {
     /// All things of a kind with their versions. Memories' are read from the operations, on a thread of its own.
-    pub(crate) fn things(&mut self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
+    pub(crate) fn list_editables(
+        &mut self,
+        ticket: Ticket,
+        branch: BranchId,
+        kind: EditableKind,
+    ) -> Result<(), Failure> {
         let things = match kind {
             EditableKind::State => self.state_thing(branch)?,
             EditableKind::Summaries => self.summary_things(branch)?,

@@ -24,7 +24,7 @@ impl Core {
     }
 
     /// Refuses while an answer is coming on the branch.
-    pub(crate) fn must_rest(&self, branch: BranchId) -> Result<(), Failure> {
+    pub(crate) fn ensure_idle(&self, branch: BranchId) -> Result<(), Failure> {
         if self.turns.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .todo("Wait for it, or stop it with Esc."));
@@ -70,11 +70,11 @@ impl Core {
             if marked.holds(&target) {
                 continue;
             }
-            let after = self.wished(branch, before.as_ref(), target, note, act)?;
+            let after = self.resulting_mark(branch, before.as_ref(), target, note, act)?;
             marked.items += 1;
             marked.last = sentence(before.as_ref(), after.as_ref());
             marked.put(branch.id, target, before, after, "decided by the person");
-            for mark in if pins { self.overtaken(branch, &target) } else { Vec::new() } {
+            for mark in if pins { self.replaced_marks(branch, &target) } else { Vec::new() } {
                 if !marked.holds(&mark.target) {
                     marked.put(branch.id, mark.target, Some(mark), None, "pinned instead");
                 }
@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
-    fn overtaken(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
+    fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
         let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
         let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// The mark that an act leaves, given the one that is there.
-    fn wished(
+    fn resulting_mark(
         &self,
         branch: &Branch,
         before: Option<&Mark>,
@@ -250,7 +250,7 @@ impl Core {
 
     /// Puts a branch away or takes it back.
     pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
-        self.must_rest(id)?;
+        self.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let open = self.sessions.of_branch(id)?.branches.iter().filter(|b| !b.archived).count();
         if archived && open == 1 && !branch.archived {
@@ -299,7 +299,7 @@ impl Core {
 
     /// Stands on another leaf or node.
     pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
-        self.must_rest(id)?;
+        self.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;

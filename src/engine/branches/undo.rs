@@ -158,8 +158,8 @@ impl Core {
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
             Change::Capsules { branch, before, .. } => self.sessions.branch(*branch)?.capsules == *before,
             Change::State { .. } | Change::File { .. } => true,
-            Change::Tag { session, node, before, .. } => self.tag_stands(*session, *node, before.as_ref()),
-            Change::Memory { before, after } => self.memory_stands(before.as_deref(), after.as_deref())?,
+            Change::Tag { session, node, before, .. } => self.tag_is_current(*session, *node, before.as_ref()),
+            Change::Memory { before, after } => self.memory_is_current(before.as_deref(), after.as_deref())?,
         };
         if stands {
             return Ok(());

@@ -11,7 +11,7 @@ use crate::engine::core::Core;
 
 impl Core {
     /// Has two calls laid side by side.
-    pub(crate) fn look_at_diff(
+    pub(crate) fn compare_calls(
         &self,
         ticket: Ticket,
         before: Option<CallSelector>,
@@ -19,12 +19,12 @@ impl Core {
     ) -> Result<(), Failure> {
         let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
         let after = self.wanted(after)?;
-        self.look_beside(ticket, DiffRequest::Diff(before, Box::new(after)));
+        self.compare_in_background(ticket, DiffRequest::Diff(before, Box::new(after)));
         Ok(())
     }
 
     /// Has an item looked at over the calls of a branch.
-    pub(crate) fn look_at_item(
+    pub(crate) fn compare_item(
         &self,
         ticket: Ticket,
         id: BranchId,
@@ -36,18 +36,18 @@ impl Core {
             ItemName::Atom(atom) => *atom,
             item => self.target(&branch, item)?.0,
         };
-        self.look_beside(ticket, DiffRequest::Item(id, atom, most));
+        self.compare_in_background(ticket, DiffRequest::Item(id, atom, most));
         Ok(())
     }
 
     /// Has two branches of a session laid side by side.
-    pub(crate) fn look_at_both(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
+    pub(crate) fn compare_branches(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
         if a == b {
             return Err(Failure::user("A branch can't be compared with itself.")
                 .todo("Select a branch other than the current one, or name two."));
         }
         self.sessions.branch(a).and_then(|_| self.sessions.branch(b))?;
-        self.look_beside(ticket, DiffRequest::Both(a, b));
+        self.compare_in_background(ticket, DiffRequest::Both(a, b));
         Ok(())
     }
 
@@ -59,8 +59,8 @@ impl Core {
         Ok(WantedCall::Drawn(Box::new(called)))
     }
 
-    fn look_beside(&self, ticket: Ticket, look: DiffRequest) {
-        let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::still).collect();
+    fn compare_in_background(&self, ticket: Ticket, look: DiffRequest) {
+        let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::snapshot).collect();
         self.workers.diff.look(ticket, look, sessions, self.sessions.current_id);
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::call::model::{Profile, Quirk};
 use crate::engine::api::{Answer, Event, Finding, ProgramEvent};
 use crate::engine::core::Core;
 use crate::engine::startup::learned::LearnedSettings;
-use crate::engine::turns::state::{Live, RefusedRequest};
+use crate::engine::turns::state::{LiveTurn, RefusedRequest};
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Core {
         self.learned.quirks.retain(|(of, _), _| *of != profile.name);
         let here = stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks));
         self.learned.quirks.extend(here);
-        self.touch_all();
+        self.outdate_all_plans();
         Ok(written?)
     }
 
@@ -65,7 +65,7 @@ impl Core {
     }
 
     /// The server refused a turn's request and wants another form: remembers that, unless nothing else can be tried.
-    pub(crate) fn take_quirk(&mut self, live: &mut Live, quirk: Quirk) -> Result<(), Failure> {
+    pub(crate) fn take_quirk(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();
         if live.solved.edited {
             let wants = format!("The server wants a different request ({}).", quirk.sentence());
@@ -92,7 +92,7 @@ impl Core {
 
     /// The request in the other form is there. Where it is the refused one byte for byte, nothing is sent, and nothing
     /// was learned.
-    pub(crate) fn another_form(&mut self, live: &mut Live, digest: Hash) -> Result<(), Failure> {
+    pub(crate) fn another_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
         let Some(refused) = live.refused.take() else { return Ok(()) };
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {

@@ -25,7 +25,7 @@ impl Core {
             let what = format!("A race takes two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
-        self.must_rest_everywhere(id)?;
+        self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
         let (mut sprouts, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
@@ -92,7 +92,7 @@ impl Core {
         }
         let session = session.card.id;
         for branch in away.iter().chain([&id]) {
-            self.must_rest(*branch)?;
+            self.ensure_idle(*branch)?;
         }
         let put_away = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
         changes.extend(away.iter().map(put_away));
@@ -119,7 +119,7 @@ impl Core {
         let session = self.sessions.of_branch(*first)?;
         let (id, open) = (session.card.id, session.branches.iter().filter(|branch| !branch.archived).count());
         for branch in ids {
-            self.must_rest(*branch)?;
+            self.ensure_idle(*branch)?;
             let found = self.sessions.of_branch(*first)?.branch(*branch)?;
             if !found.archived {
                 writes.push(Write::Archive { branch: *branch, archived: true });

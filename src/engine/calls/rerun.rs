@@ -14,7 +14,7 @@ use crate::engine::startup::setup;
 use crate::engine::tools::traces;
 use crate::engine::turns::consent::{by_rule, protection, sight, warned};
 use crate::engine::turns::state::{RerunEvent, RunningCall};
-use crate::engine::turns::tool_calls::{CallDecision, Host, One, lost_call};
+use crate::engine::turns::tool_calls::{CallDecision, Host, SingleCall, lost_call};
 use crate::store::Store;
 use crate::store::types::Write;
 use crate::tools;
@@ -25,13 +25,13 @@ use std::time::Instant;
 
 impl Core {
     /// Begins.
-    pub(crate) fn run_again(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
+    pub(crate) fn start_rerun(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.turns.rerun.is_some() {
             return Err(
                 Failure::new(FailureKind::Busy, "Another call is already running again.").todo("Stop it first.")
             );
         }
-        let (session, of) = self.trace_by(id)?;
+        let (session, of) = self.find_trace(id)?;
         if of.args.is_empty() && of.preview.is_empty() {
             return Err(Failure::user("The arguments of that call were deleted."));
         }
@@ -64,7 +64,8 @@ impl Core {
             let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
-            let one = One { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
+            let one =
+                SingleCall { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
             let done = Box::new(one.go(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
@@ -76,14 +77,14 @@ impl Core {
     }
 
     /// Its thread told something.
-    pub(crate) fn again_told(&mut self, told: RerunEvent) {
+    pub(crate) fn on_rerun_event(&mut self, told: RerunEvent) {
         match told {
-            RerunEvent::Wants(deed, reply) => self.again_wants(deed, reply),
-            RerunEvent::Ended(done, millis) => self.again_ended(&done, millis),
+            RerunEvent::Wants(deed, reply) => self.approve_rerun(deed, reply),
+            RerunEvent::Ended(done, millis) => self.finish_rerun(&done, millis),
         }
     }
 
-    fn again_wants(&mut self, deed: ToolEffect, reply: Sender<CallDecision>) {
+    fn approve_rerun(&mut self, deed: ToolEffect, reply: Sender<CallDecision>) {
         let Some(branch) = self.turns.rerun.as_ref().map(|again| again.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
@@ -110,7 +111,7 @@ impl Core {
     }
 
     /// A person's word.
-    pub(crate) fn word_again(
+    pub(crate) fn decide_rerun(
         &mut self,
         consent: Consent,
         always: Option<(RuleScope, Rule)>,
@@ -138,13 +139,13 @@ impl Core {
     }
 
     /// Stops it.
-    pub(crate) fn stop_again(&mut self) -> Result<Answer, Failure> {
+    pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
         let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
         again.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }
 
-    fn again_ended(&mut self, done: &Done, millis: u64) {
+    fn finish_rerun(&mut self, done: &Done, millis: u64) {
         let Some(RunningCall { session, mut view, before, .. }) = self.turns.rerun.take() else { return };
         self.changed_files(session, &done.changed);
         let tokens = self.setup.counter.count(setup::encoding(&self.setup), &done.output.body);

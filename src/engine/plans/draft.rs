@@ -78,7 +78,7 @@ impl Core {
         generation: u64,
         draft: Draft,
     ) -> Result<(), Failure> {
-        self.outdate_trying(branch, &draft);
+        self.cancel_outdated_trials(branch, &draft);
         self.recall_request(branch);
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
             self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });
@@ -178,7 +178,7 @@ impl Core {
     }
 
     /// Indexing went on. When it is done, a plan that had to do without is made again.
-    pub(crate) fn indexed(&mut self, indexed: &Indexed) {
+    pub(crate) fn report_indexing(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
         self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
         let without = |drawn: &LastPlan| {
@@ -203,7 +203,7 @@ impl Core {
     }
 
     /// A planning job is done.
-    pub(crate) fn planned(&mut self, done: Done) {
+    pub(crate) fn finish_plan(&mut self, done: Done) {
         let branch = done.tag.branch;
         match self.plans.under_way.remove(&done.tag.id) {
             Some(PlanPurpose::Draw { ticket, generation, draft, revision }) => {
@@ -402,9 +402,9 @@ impl Core {
         };
         let elsewhere = |failure: &Failure| matches!(failure.kind, FailureKind::Busy | FailureKind::Stale);
         if opened.as_ref().is_err_and(elsewhere) {
-            self.look();
+            self.check_store();
         }
-        self.drop_claims();
+        self.release_claims();
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 

@@ -44,7 +44,7 @@ impl Core {
     }
 
     /// Weighs a body, and sends it when `sends` is set.
-    pub(crate) fn by_hand(
+    pub(crate) fn submit_edited_body(
         &mut self,
         ticket: Ticket,
         id: BranchId,
@@ -98,7 +98,7 @@ impl Core {
     }
 
     /// A body is weighed: it is told, or sent.
-    pub(crate) fn weighed(&mut self, done: EditedBody) {
+    pub(crate) fn report_edited_body(&mut self, done: EditedBody) {
         let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
         if sends && self.plans.by_hand.get(&branch) != Some(&ticket) {
             return;

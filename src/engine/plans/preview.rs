@@ -70,7 +70,7 @@ impl Core {
     }
 
     /// It is solved.
-    pub(crate) fn previewed(&mut self, made: PreviewWork) {
+    pub(crate) fn report_preview(&mut self, made: PreviewWork) {
         if self.plans.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;
         }

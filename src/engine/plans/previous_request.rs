@@ -63,7 +63,7 @@ impl Core {
     }
 
     /// It was read: the plan on the screen is shown again with what is known now.
-    pub(crate) fn recalled(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
+    pub(crate) fn put_previous_request(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };

@@ -132,14 +132,14 @@ impl Core {
     }
 
     /// Another draft is planned for the branch: what is being tried for an older one is dropped.
-    pub(crate) fn outdate_trying(&mut self, branch: BranchId, draft: &Draft) {
+    pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
         if self.plans.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
             self.drop_trying();
         }
     }
 
     /// All ways are solved.
-    pub(crate) fn tried(&mut self, tries: Trials) {
+    pub(crate) fn report_trials(&mut self, tries: Trials) {
         if self.plans.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
             return;
         }

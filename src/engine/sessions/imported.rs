@@ -75,7 +75,7 @@ struct SessionEnd {
 
 impl Core {
     /// Takes the program's own conversation in (the demo): its states count at once.
-    pub(crate) fn take_in(&mut self, reading: Reading) -> Result<(), Failure> {
+    pub(crate) fn import_reading(&mut self, reading: Reading) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
             let states = self.store.states(id)?.into_iter();
@@ -97,7 +97,7 @@ impl Core {
         skipped.extend(failed);
         if !self.sessions.open.is_empty() && (added > 0 || !sessions.is_empty()) {
             self.sessions.data_version = -1;
-            self.look();
+            self.check_store();
         }
         read.map_err(|failure| failure.kept(kept(&sessions, added)))?;
         if let Some(last) = sessions.last() {

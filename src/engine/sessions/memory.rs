@@ -195,7 +195,7 @@ impl Core {
     }
 
     /// Whether a memory is as a change goes out from.
-    pub(crate) fn memory_stands(&self, before: Option<&Memory>, after: Option<&Memory>) -> Result<bool, Failure> {
+    pub(crate) fn memory_is_current(&self, before: Option<&Memory>, after: Option<&Memory>) -> Result<bool, Failure> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Ok(true) };
         Ok(match (self.store.memory(id)?, before) {
             (None, None) => true,

@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// It as it stands, for another thread.
-    pub(crate) fn still(&self) -> SessionSnapshot {
+    pub(crate) fn snapshot(&self) -> SessionSnapshot {
         let (tree, runs) = (self.tree.clone(), self.runs.clone());
         SessionSnapshot { id: self.card.id, tree, branches: self.branches.clone(), runs }
     }

@@ -52,7 +52,7 @@ impl Sessions {
 }
 
 /// What came of asking the model.
-pub(crate) struct Titled {
+pub(crate) struct TitleResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,

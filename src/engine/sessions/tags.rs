@@ -52,7 +52,7 @@ impl Core {
     }
 
     /// Whether a message still has this name and star.
-    pub(crate) fn tag_stands(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
+    pub(crate) fn tag_is_current(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
         self.sessions.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
     }
 

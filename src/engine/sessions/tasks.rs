@@ -53,7 +53,7 @@ impl Core {
         let change =
             Change::Overrides { branch: id, before: Box::new(branch.overrides.clone()), after: Box::new(overrides) };
         self.change_task(&branch, &what, change, outcome, running.is_some())?;
-        let summary = running.map_or_else(String::new, |name| self.sum_up_task(id, &name));
+        let summary = running.map_or_else(String::new, |name| self.summarize_task(id, &name));
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 

@@ -3,7 +3,7 @@
 //! Not for: names of branches and messages (`branches::fork`, `tags`).
 
 use super::session::Session;
-use super::state::Titled;
+use super::state::TitleResult;
 use crate::config::prompts;
 use crate::config::settings::Titles;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -54,7 +54,7 @@ impl Core {
     }
 
     /// A turn closed: after the first one the model may be asked for a title.
-    pub(crate) fn title_by_itself(&mut self, branch: BranchId, completed: bool) {
+    pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
         let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
             && self.sessions.of_branch(branch).is_ok_and(|session| {
@@ -107,7 +107,7 @@ impl Core {
         let branch = branch.id;
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {
-            Inbox::Title(Box::new(Titled { ticket, session: id, branch, sources, result, runs }))
+            Inbox::Title(Box::new(TitleResult { ticket, session: id, branch, sources, result, runs }))
         };
         self.jobs.report(
             "title",
@@ -122,8 +122,8 @@ impl Core {
     }
 
     /// The model's title is there, or came to nothing.
-    pub(crate) fn titled(&mut self, titled: Titled) {
-        let Titled { ticket, session, branch, sources, result, runs } = titled;
+    pub(crate) fn apply_title(&mut self, titled: TitleResult) {
+        let TitleResult { ticket, session, branch, sources, result, runs } = titled;
         self.sessions.titling.remove(&session);
         if let Ok(open) = self.sessions.of_branch_mut(branch) {
             for run in &runs {

@@ -117,7 +117,7 @@ impl Core {
     }
 
     /// Reads what was learned of servers before: their quirks, their models.
-    pub(crate) fn recall(&mut self) {
+    pub(crate) fn load_learned(&mut self) {
         self.recall_quirks();
         for (name, profile) in &self.setup.profiles {
             let known = |key: String| self.store.setting(&key).ok().flatten();
@@ -151,14 +151,14 @@ impl Core {
         if changed.is_empty() {
             return;
         }
-        self.touch_all();
+        self.outdate_all_plans();
         let branches: Vec<_> = self.sessions.open.values().flat_map(|s| s.branches.clone()).collect();
         for branch in branches {
             self.show_settings(&branch);
         }
     }
 
-    pub(crate) fn touch_all(&mut self) {
+    pub(crate) fn outdate_all_plans(&mut self) {
         let branches: Vec<BranchId> =
             self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
         for branch in branches {
@@ -167,7 +167,7 @@ impl Core {
     }
 
     /// Looks whether another window wrote, and takes over what it did. And tries again what the store refused.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn check_store(&mut self) {
         self.retry_stalled();
         self.watch_code();
         let Ok(version) = self.store.data_version() else { return };
@@ -181,7 +181,7 @@ impl Core {
         }
         self.learned.meters.forget();
         if self.recall_quirks() {
-            self.touch_all();
+            self.outdate_all_plans();
         }
         let ids: Vec<SessionId> = self.sessions.open.keys().copied().collect();
         for id in ids {

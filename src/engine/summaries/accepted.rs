@@ -82,7 +82,7 @@ impl Core {
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
         self.use_capsules(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
-        self.put_down(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
+        self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
             None => "The turns themselves are sent again, as far as they fit".into(),

@@ -69,7 +69,7 @@ struct DueCheck {
 
 impl Core {
     /// A turn closed. `plan` is that of its last call.
-    pub(crate) fn consider(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
+    pub(crate) fn check_due(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
         if self.summaries.drafts.own.remove(&branch) {
             self.accept_by_itself(branch);
         }
@@ -90,7 +90,7 @@ impl Core {
         let Some((up_to, cause)) = look.due().ok().flatten() else { return };
         let Compaction { accept, by, .. } = look.compaction;
         if (accept, by) == (Accept::Own, SummaryAuthor::Extractive) {
-            return self.looked(DueResult { branch: look.branch, due: Some((up_to, cause)) });
+            return self.draft_if_due(DueResult { branch: look.branch, due: Some((up_to, cause)) });
         }
         let first = look.turns.first().map_or(0, |turn| turn.number);
         if self.first_time(format!("compaction.told.{}", look.branch), &first.to_string()) {
@@ -113,7 +113,7 @@ impl Core {
         let summed = self.summed_up_to(session, &branch, &path.slots, &lane);
         let from = summed.map_or(0, |(place, _)| path.turn_at(place) + 1);
         if path.turns.len().saturating_sub(from) > MOST_TURNS {
-            self.too_much(id);
+            self.report_too_long(id);
             return Ok(None);
         }
         let turns = unsummed(session, &branch, &path, from, (&lane, now));
@@ -152,20 +152,20 @@ impl Core {
         let mode = self.rules(branch).ok()?.mode;
         let capsule = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
         let capsule = capsule.and_then(|going| Some((place(going.capsule.tip()?)?, going.capsule.generated_at)));
-        let down = self.was_put_down(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
+        let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         capsule.into_iter().chain(down).max()
     }
 
     /// Remembers that turns up to `tip` are not to be summed up by themselves, unless more were put down before. What was
     /// read of them is not kept.
-    pub(crate) fn put_down(&self, branch: &Branch, lane: &str, tip: Hash) {
+    pub(crate) fn record_rejection(&self, branch: &Branch, lane: &str, tip: Hash) {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let place = |tip: Hash| {
             let slot = session.tree.by_key(tip)?;
             path.get(session.tree.depth(slot) as usize).filter(|at| **at == slot).map(|_| session.tree.depth(slot))
         };
-        let before = self.was_put_down(session, branch, lane).and_then(|(tip, _)| place(tip));
+        let before = self.rejection_on(session, branch, lane).and_then(|(tip, _)| place(tip));
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
         if !self.store.read_only() && before <= place(tip) {
@@ -182,13 +182,13 @@ impl Core {
             };
             let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.capsule(*id));
             for held in gone {
-                self.put_down(&branch, &held.capsule.lane, held.capsule.tip().unwrap_or_default());
+                self.record_rejection(&branch, &held.capsule.lane, held.capsule.tip().unwrap_or_default());
             }
         }
     }
 
     /// What was put down last on a branch, or on those that it was forked from.
-    fn was_put_down(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
+    fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
         let mut at = Some(branch);
         for _ in 0..session.branches.len() {
             let here = at?;
@@ -201,7 +201,7 @@ impl Core {
     }
 
     /// It was worked out.
-    pub(crate) fn looked(&mut self, looked: DueResult) {
+    pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
         let DueResult { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
         if let Err(failure) = self.draft_due(branch, SummaryKind::Lane, up_to, cause) {
@@ -220,7 +220,7 @@ impl Core {
         let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
         let end = (up_to as usize + before).min(path.turns.len());
         if path.bytes(&session.tree, 0..end) > MOST_BYTES {
-            self.too_much(id);
+            self.report_too_long(id);
             return Ok(());
         }
         let callable = self.setup.servers.ready(&rules.profile).is_ok();
@@ -230,7 +230,7 @@ impl Core {
 
     /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
     /// themselves. Says what happens, or how to have it done.
-    pub(crate) fn sum_up_task(&mut self, id: BranchId, name: &str) -> String {
+    pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
         let off = by_itself.map_or(true, |rules| rules.compaction.measure == Measure::Off);
@@ -255,7 +255,7 @@ impl Core {
         Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
     }
 
-    fn too_much(&mut self, branch: BranchId) {
+    fn report_too_long(&mut self, branch: BranchId) {
         if self.first_time(format!("compaction.too_much.{branch}"), "said") {
             let words = "A summary of the older turns is due, but there are too many turns to summarize \
                 automatically.";
@@ -308,10 +308,10 @@ impl Core {
     }
 
     /// A draft that nobody asked for came to nothing: it is not tried again with every turn.
-    pub(crate) fn failed_by_itself(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
+    pub(crate) fn automatic_draft_failed(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
-        self.put_down(&branch, lane, tip);
+        self.record_rejection(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
             self.say(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A draft with what must not be lost.
 #[derive(Clone)]
-pub(crate) struct Drafted {
+pub(crate) struct PendingDraft {
     pub(crate) draft: SummaryDraft,
     pub(crate) wanted: Arc<RequiredFacts>,
 }
@@ -23,7 +23,7 @@ impl From<SummaryError> for Failure {
     }
 }
 
-impl Drafted {
+impl PendingDraft {
     /// The draft with this body and these kept words: sized, checked, its dropped items found anew.
     ///
     /// # Errors

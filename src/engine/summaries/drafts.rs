@@ -5,8 +5,8 @@
 //! operation. The turns remain as they are.
 
 use super::candidates::{Ready, on_cover};
-use super::draft_text::Drafted;
-use super::state::{DraftInProgress, Made};
+use super::draft_text::PendingDraft;
+use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -65,7 +65,7 @@ impl Core {
             events: self.events.clone(),
         };
         if self.setup.patient && job.cause.is_some() {
-            self.drafted(job.made());
+            self.finish_draft(job.made());
             return Ok(());
         }
         job.start(&self.jobs);
@@ -84,8 +84,8 @@ impl Core {
     }
 
     /// A draft is there, or came to nothing.
-    pub(crate) fn drafted(&mut self, made: Made) {
-        let Made { number, ticket, branch, result, runs } = made;
+    pub(crate) fn finish_draft(&mut self, made: DraftResult) {
+        let DraftResult { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             for run in &runs {
                 session.put_run(run);
@@ -108,13 +108,13 @@ impl Core {
             (None, Ok(_)) => self.made_by_itself(branch),
             (None, Err(failure)) => {
                 if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
-                    self.failed_by_itself(branch, &lane, tip, &failure);
+                    self.automatic_draft_failed(branch, &lane, tip, &failure);
                 }
             }
         }
     }
 
-    fn put_draft(&mut self, branch: BranchId, drafted: Drafted) -> Arc<SummaryDraft> {
+    fn put_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.summaries.drafts.waiting.insert(branch, drafted);
         self.say(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
@@ -126,7 +126,7 @@ impl Core {
     }
 
     /// Everything that is answered at once.
-    pub(crate) fn condense(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
+    pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs a request of its own.")),
             SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
@@ -148,7 +148,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&Drafted, Failure> {
+    pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&PendingDraft, Failure> {
         let found = self.summaries.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
         found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft it again."))
     }
@@ -258,7 +258,7 @@ impl Core {
             return Err(Failure::user("There is no draft of a summary."));
         }
         if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {
-            self.put_down(&branch, &lane, tip);
+            self.record_rejection(&branch, &lane, tip);
         }
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }
@@ -269,7 +269,7 @@ impl Core {
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.store(true, Ordering::Relaxed);
         if let (true, Ok(branch)) = (making.by_itself, self.sessions.branch(id)) {
-            self.put_down(&branch, &making.reach.0, making.reach.1);
+            self.record_rejection(&branch, &making.reach.0, making.reach.1);
         }
         self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))

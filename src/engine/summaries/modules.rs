@@ -112,7 +112,7 @@ impl Core {
     }
 
     /// A summary is there: it is stored, and plans on the screen are made again.
-    pub(crate) fn moduled(&mut self, made: ModuleResult) {
+    pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
         let ModuleResult { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call is counted." };
         // What came too late to be stopped is not kept either.

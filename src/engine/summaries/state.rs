@@ -2,7 +2,7 @@
 //! threads report.
 //! Not for: writing them (`writer`, `modules`), or what a person does with drafts (`drafts`).
 
-use super::draft_text::Drafted;
+use super::draft_text::PendingDraft;
 use super::module_cards;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -28,7 +28,7 @@ pub(crate) struct Summaries {
 /// Drafts that wait, and those that are being made.
 #[derive(Default)]
 pub(crate) struct Drafts {
-    pub(crate) waiting: HashMap<BranchId, Drafted>,
+    pub(crate) waiting: HashMap<BranchId, PendingDraft>,
     pub(crate) making: HashMap<BranchId, DraftInProgress>,
     pub(crate) last: u64,
     /// Branches whose draft is to be used as soon as their open turn has ended.
@@ -69,11 +69,11 @@ pub(crate) struct DueResult {
 }
 
 /// What a job came to.
-pub(crate) struct Made {
+pub(crate) struct DraftResult {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) branch: BranchId,
-    pub(crate) result: Result<Drafted, Failure>,
+    pub(crate) result: Result<PendingDraft, Failure>,
     /// The model's calls.
     pub(crate) runs: Vec<RunCard>,
 }

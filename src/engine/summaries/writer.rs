@@ -2,8 +2,8 @@
 //! model), and finds the facts that it dropped.
 //! Not for: choosing turns, or acts on a draft (`drafts`).
 
-use super::draft_text::Drafted;
-use super::state::Made;
+use super::draft_text::PendingDraft;
+use super::state::DraftResult;
 use crate::config::prompts;
 use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
@@ -62,13 +62,13 @@ impl Job {
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
         let lost = move |failure: Failure| {
             let result = Err(failure.kept("Nothing was changed."));
-            ended(Made { number, ticket, branch, result, runs: Vec::new() })
+            ended(DraftResult { number, ticket, branch, result, runs: Vec::new() })
         };
         jobs.report("summary", lost, move || ended(self.made()));
     }
 
     /// Does it here and now.
-    pub(crate) fn made(self) -> Made {
+    pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
@@ -77,7 +77,7 @@ impl Job {
                 .kept("Nothing was changed.")
                 .todo("Please report it with the log."))
         });
-        Made { number, ticket, branch, result, runs }
+        DraftResult { number, ticket, branch, result, runs }
     }
 
     fn count(&self, text: &str) -> u32 {
@@ -98,7 +98,7 @@ impl Job {
         }));
     }
 
-    fn make(&self, runs: &mut Vec<RunCard>) -> Result<Drafted, Failure> {
+    fn make(&self, runs: &mut Vec<RunCard>) -> Result<PendingDraft, Failure> {
         self.tell((0, 1), 0);
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
@@ -148,7 +148,7 @@ impl Job {
             cause: self.cause.clone(),
             warnings,
         };
-        let drafted = Drafted { draft, wanted };
+        let drafted = PendingDraft { draft, wanted };
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 

@@ -40,7 +40,7 @@ struct FolderAnswer {
 impl Core {
     /// Servers are wanted from now on: they are started where they are not, beside everything else. A request for which
     /// they must stand waits; then nothing is given back.
-    pub(crate) fn after_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
+    pub(crate) fn wait_for_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
             request,
             Request::Plan(PlanRequest::Replan { .. } | PlanRequest::WhatIf { .. } | PlanRequest::Exact { .. })
@@ -85,7 +85,7 @@ impl Core {
         let may = self.tools.trusted && self.setup.tools.is_some();
         let specs = if may { self.usable() } else { Vec::new() };
         self.setup.foreign.set(&specs);
-        self.tell_of_file(may);
+        self.report_folder_servers(may);
         self.servers_changed();
     }
 
@@ -119,7 +119,7 @@ impl Core {
         }
     }
 
-    fn tell_of_file(&mut self, may: bool) {
+    fn report_folder_servers(&mut self, may: bool) {
         let Some(file) = self.tools.servers.named.file.clone().filter(|_| may) else { return };
         if self.tools.servers.file_told.replace(file.digest) == Some(file.digest) {
             return;

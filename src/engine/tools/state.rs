@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 /// See the module.
 pub(crate) struct Tools {
     /// Servers of tools.
-    pub(crate) servers: Foreign,
+    pub(crate) servers: ServerRegistry,
     /// Names of the workspace's files.
-    pub(crate) files: Listed,
+    pub(crate) files: FileNames,
     /// Rules, skills and summaries of the workspace.
     pub(crate) project: Arc<Project>,
     /// Whether the workspace folder is trusted.
@@ -25,7 +25,7 @@ pub(crate) struct Tools {
 
 /// What is kept of servers while the program runs.
 #[derive(Default)]
-pub(crate) struct Foreign {
+pub(crate) struct ServerRegistry {
     /// What is named, as it was read last.
     pub(crate) named: ConfiguredServers,
     /// Somebody asked for a plan, or for servers.
@@ -51,9 +51,9 @@ pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)
 
 /// The names that were read last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed(pub(crate) Arc<Mutex<Names>>);
+pub(crate) struct FileNames(pub(crate) Arc<Mutex<Names>>);
 
-impl Listed {
+impl FileNames {
     /// The names, read anew where they are old. One thread reads, the others wait for it.
     pub(crate) fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,17 +18,17 @@ impl Core {
         match act {
             TraceAct::List { most } => Ok(Answer::Traces(self.store.traces(self.sessions.current()?.card.id, most)?)),
             TraceAct::Show { id } => {
-                let (session, trace) = self.trace_by(&id)?;
+                let (session, trace) = self.find_trace(&id)?;
                 Ok(Answer::Trace(Box::new(self.whole(session, trace)?)))
             }
-            TraceAct::Again { branch, id } => self.run_again(branch, &id),
-            TraceAct::Word { consent, always } => self.word_again(consent, always),
-            TraceAct::Stop => self.stop_again(),
+            TraceAct::Again { branch, id } => self.start_rerun(branch, &id),
+            TraceAct::Word { consent, always } => self.decide_rerun(consent, always),
+            TraceAct::Stop => self.stop_rerun(),
         }
     }
 
     /// The call that a prefix of its id names, in the open session.
-    pub(crate) fn trace_by(&self, id: &str) -> Result<(SessionId, ToolTrace), Failure> {
+    pub(crate) fn find_trace(&self, id: &str) -> Result<(SessionId, ToolTrace), Failure> {
         let session = self.sessions.current()?.card.id;
         let mut found = self.store.traces(session, LOOKED)?;
         found.retain(|trace| !id.is_empty() && trace.id().starts_with(id));

@@ -21,26 +21,26 @@ impl Core {
             held.unused = false;
             return Ok(());
         }
-        match self.store.claim(branch, &asker(&self.setup.now, !self.setup.patient)) {
+        match self.store.claim(branch, &claim_owner(&self.setup.now, !self.setup.patient)) {
             Ok(claim) => {
                 self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: false });
-                self.look();
+                self.check_store();
                 Ok(())
             }
-            Err(other) => Err(self.taken(branch, other.as_ref())),
+            Err(other) => Err(self.claimed_elsewhere(branch, other.as_ref())),
         }
     }
 
     /// Whether nobody asks on a branch, here or in another program.
-    pub(crate) fn must_rest_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
-        self.must_rest(branch)?;
+    pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
+        self.ensure_idle(branch)?;
         self.claim(branch).map_err(|taken| {
             taken.kept("Nothing was sent.").todo(
                 "Wait until the other call is \
             done.",
             )
         })?;
-        self.drop_claims();
+        self.release_claims();
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Core {
             return run.head;
         }
         // A later round goes on after results that are messages already.
-        self.look();
+        self.check_store();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
         let tree = &session.tree;
         let mut at = run.after.and_then(|id| tree.slot(id));
@@ -72,7 +72,7 @@ impl Core {
         self.sessions.branch(branch)?;
         match self.claim(branch) {
             Ok(()) => {
-                self.keep_unused(branch);
+                self.keep_unused_claim(branch);
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
@@ -85,21 +85,21 @@ impl Core {
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
         let lost = move |failure| Inbox::Answer(ticket, Box::new(Err(failure)));
         self.jobs.report("line", lost, move || {
-            let claim = store.await_claim(branch, || asker(&now, workbench));
+            let claim = store.await_claim(branch, || claim_owner(&now, workbench));
             Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim)))
         });
         Ok(())
     }
 
     /// Its turn has come.
-    pub(crate) fn claimed(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
+    pub(crate) fn claim_granted(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
         self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
-        self.look();
+        self.check_store();
         self.recover_branch(branch);
         self.answer(ticket, Ok(Answer::Done(String::new())));
     }
 
-    fn keep_unused(&mut self, branch: BranchId) {
+    fn keep_unused_claim(&mut self, branch: BranchId) {
         let free = !self.asks(branch);
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = free;
@@ -107,7 +107,7 @@ impl Core {
     }
 
     /// What was waited for is not wanted any more.
-    pub(crate) fn give_back(&mut self, branch: BranchId) -> Answer {
+    pub(crate) fn release_claim(&mut self, branch: BranchId) -> Answer {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
         }
@@ -120,7 +120,7 @@ impl Core {
     }
 
     /// Gives back what nothing is asked under any more.
-    pub(crate) fn drop_claims(&mut self) {
+    pub(crate) fn release_claims(&mut self) {
         let over: Vec<BranchId> = self
             .turns
             .claims
@@ -133,7 +133,7 @@ impl Core {
         }
     }
 
-    fn taken(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
+    fn claimed_elsewhere(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
         let name = self.sessions.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
         let who = match other {
             Some(ClaimOwner { process, since, workbench }) => {
@@ -153,7 +153,7 @@ impl Core {
     }
 }
 
-fn asker(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> ClaimOwner {
+fn claim_owner(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> ClaimOwner {
     ClaimOwner { process: std::process::id(), since: now(), workbench }
 }
 

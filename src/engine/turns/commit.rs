@@ -5,7 +5,7 @@
 use super::live::new_head;
 use super::machine::Phase;
 use super::reflect::{MarkUpdate, TurnEndChanges};
-use super::state::Live;
+use super::state::LiveTurn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::provider::CallEnd;
@@ -27,8 +27,8 @@ impl Core {
     fn commit<T>(
         &mut self,
         branch: BranchId,
-        live: &mut Live,
-        make: impl Fn(&Self, &Live, bool) -> Result<(T, Vec<Write>), Failure>,
+        live: &mut LiveTurn,
+        make: impl Fn(&Self, &LiveTurn, bool) -> Result<(T, Vec<Write>), Failure>,
     ) -> Result<T, Failure> {
         for attempt in 0..3 {
             let (written, writes) = make(self, live, attempt == 2)?;
@@ -41,7 +41,7 @@ impl Core {
         Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
     }
 
-    fn look_closely(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+    fn look_closely(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         self.reload(live.session)?;
         if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
@@ -59,7 +59,7 @@ impl Core {
     fn with_live(
         &mut self,
         branch: BranchId,
-        work: impl FnOnce(&mut Self, &mut Live) -> Result<(), Failure>,
+        work: impl FnOnce(&mut Self, &mut LiveTurn) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Some(mut live) = self.turns.live.remove(&branch) else { return Ok(()) };
         let result = work(self, &mut live);
@@ -67,7 +67,7 @@ impl Core {
         result
     }
 
-    fn write_user(&mut self, branch: BranchId, live: &mut Live) -> Result<(), Failure> {
+    fn write_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
             let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
@@ -97,7 +97,7 @@ impl Core {
 
     /// Nodes that were just written, in memory and on the screen; gives the last one's id. When another window wrote the
     /// very same message at the same place first, the store keeps that one, and so do we.
-    fn landed(&mut self, branch: BranchId, live: &mut Live, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
+    fn landed(&mut self, branch: BranchId, live: &mut LiveTurn, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
         let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
         let (mut tip, key) = (last.id, last.key);
         if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
@@ -134,7 +134,7 @@ impl Core {
     fn grow(
         &self,
         branch: BranchId,
-        live: &Live,
+        live: &LiveTurn,
         role: Role,
         content: &Content,
         end: End,
@@ -156,7 +156,13 @@ impl Core {
         self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
     }
 
-    fn write_answer(&mut self, branch: BranchId, live: &mut Live, content: &Content, end: End) -> Result<(), Failure> {
+    fn write_answer(
+        &mut self,
+        branch: BranchId,
+        live: &mut LiveTurn,
+        content: &Content,
+        end: End,
+    ) -> Result<(), Failure> {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
             let head = core.grow(branch, live, Role::Assistant, content, end)?;
@@ -203,7 +209,7 @@ impl Core {
     }
 
     /// What the screen is told when an answer is written.
-    fn settle(&mut self, branch: BranchId, live: &Live, state: Option<StateVersion>, end: End) {
+    fn settle(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
@@ -231,7 +237,7 @@ impl Core {
 
     /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
     /// and the window as they were.
-    fn head_operation(&self, branch: BranchId, live: &Live, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
+    fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
         }
@@ -261,7 +267,7 @@ impl Core {
     fn write_episode(
         &mut self,
         branch: BranchId,
-        live: &mut Live,
+        live: &mut LiveTurn,
         content: &Content,
         results: &[Content],
     ) -> Result<(), Failure> {
@@ -306,7 +312,7 @@ impl Core {
     fn episode(
         &self,
         branch: BranchId,
-        live: &Live,
+        live: &LiveTurn,
         content: &Content,
         results: &[Content],
     ) -> Result<Vec<Node>, Failure> {
@@ -378,20 +384,20 @@ impl Core {
         }
         self.watched(branch, &live);
         // Who hears of the end may ask at once, from another window too.
-        self.drop_claims();
-        self.consider(branch, &live.solved.plan, completed);
+        self.release_claims();
+        self.check_due(branch, &live.solved.plan, completed);
         self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
-        self.title_by_itself(branch, completed);
+        self.title_automatically(branch, completed);
     }
 }
 
 /// The head's move to a node that is written with it.
-fn moved(branch: BranchId, live: &Live, tip: NodeId) -> Option<Write> {
+fn moved(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
     (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
 }
 
 /// Whether the turn's own message uses the branch's reply up.
-fn uses_reply(live: &Live) -> bool {
+fn uses_reply(live: &LiveTurn) -> bool {
     matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
 }
 
@@ -406,6 +412,6 @@ pub(crate) fn status_of(end: End) -> RunStatus {
 }
 
 /// The account of a turn's present call.
-fn usage(live: &Live) -> Option<UsageReport> {
+fn usage(live: &LiveTurn) -> Option<UsageReport> {
     Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
 }

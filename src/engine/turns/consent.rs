@@ -30,7 +30,13 @@ const LOOKED: usize = 10_000;
 
 impl Core {
     /// A call is understood: a rule gives the word, or a person is asked.
-    pub(crate) fn tool_wants(&mut self, branch: BranchId, index: usize, deed: ToolEffect, reply: Sender<CallDecision>) {
+    pub(crate) fn decide_tool_call(
+        &mut self,
+        branch: BranchId,
+        index: usize,
+        deed: ToolEffect,
+        reply: Sender<CallDecision>,
+    ) {
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
         let deed = warned(deed, &sight);

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 impl Core {
     /// Takes what a call's or an episode's thread reports. Reports of runs that are over are strangers.
-    pub(crate) fn report(&mut self, branch: BranchId, report: Report) {
+    pub(crate) fn on_call_report(&mut self, branch: BranchId, report: Report) {
         let run = match &report {
             Report::Deltas { run, .. }
             | Report::Ended { run, .. }
@@ -38,7 +38,7 @@ impl Core {
             Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
-            Report::ToolWants { index, deed, reply, .. } => self.tool_wants(branch, index, deed, reply),
+            Report::ToolWants { index, deed, reply, .. } => self.decide_tool_call(branch, index, deed, reply),
             Report::ToolSaid { index, text, .. } => {
                 self.say(Event::Tool(ToolEvent::Output { branch, run, index, text }));
             }
@@ -288,14 +288,14 @@ impl Core {
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
-        self.drop_claims();
+        self.release_claims();
         self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
     /// The program ends: calls are stopped and what came is committed, within two seconds.
-    pub(crate) fn abandon(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
+    pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
-        let _ = self.stop_again();
+        let _ = self.stop_rerun();
         let branches: Vec<BranchId> = self.turns.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnInput::Cancel);
@@ -306,7 +306,7 @@ impl Core {
         let until = Instant::now() + PATIENCE;
         while self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.report(branch, *report),
+                Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.on_call_report(branch, *report),
                 Ok(_) => {}
                 Err(_) => break,
             }

@@ -2,7 +2,7 @@
 //! so that undo and forks do not change it.
 //! Not for: the evidence (`context::item_use`), or totals (`calls::ledger`).
 
-use super::state::{AnswerToCheck, Live};
+use super::state::{AnswerToCheck, LiveTurn};
 use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
 use crate::context::render::render_forms;
 use crate::domain::base::ids::{BranchId, SessionId};
@@ -17,7 +17,7 @@ use crate::store::types::Write;
 
 impl Core {
     /// Notes an answer that was just written. A request that was edited by hand has no items to tell apart.
-    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &Live, said: &Content, traces: &[ToolTrace]) {
+    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, said: &Content, traces: &[ToolTrace]) {
         if live.solved.edited || !live.solved.plan.included().any(counts) {
             return;
         }

@@ -2,7 +2,7 @@
 //! Not for: making races or ending them (`calls::race`).
 
 use super::machine::TurnInput;
-use super::state::{Live, Watch};
+use super::state::{LimitWatch, LiveTurn};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::{CallEnd, Outcome};
@@ -14,9 +14,9 @@ use std::time::Instant;
 
 impl Core {
     /// The watch over a branch of a race that was not asked yet.
-    pub(crate) fn watch(&self, branch: BranchId) -> Option<Watch> {
+    pub(crate) fn watch(&self, branch: BranchId) -> Option<LimitWatch> {
         let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
-        record.ended.is_none().then(|| Watch {
+        record.ended.is_none().then(|| LimitWatch {
             limits: record.limits,
             began: Instant::now(),
             before: RaceUsage::default(),
@@ -26,7 +26,7 @@ impl Core {
     }
 
     /// Whether the next call may be made, of which the prompt costs so much.
-    pub(crate) fn within(live: &mut Live, prompt: Option<u64>) -> Result<(), Failure> {
+    pub(crate) fn within(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
         let Some(watch) = &mut live.watch else { return Ok(()) };
         let refused = |limit: Limit, limits: Limits, more: &str| {
             let what = format!("{}{more}", limit.sentence(limits));
@@ -46,7 +46,7 @@ impl Core {
     }
 
     /// The branch's record with the present call noted in it.
-    pub(crate) fn note_call(&self, branch: BranchId, live: &Live) -> Option<(SessionId, BranchRun)> {
+    pub(crate) fn note_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
         let session = self.sessions.of_branch(branch).ok()?;
         let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
@@ -77,7 +77,7 @@ impl Core {
     }
 
     /// A call ended: what it took counts, and which limit ended it is told on its card.
-    pub(crate) fn watch_end(live: &mut Live, outcome: &Outcome) {
+    pub(crate) fn watch_end(live: &mut LiveTurn, outcome: &Outcome) {
         let cost = live.card.cost_micro;
         let cancelled = live.state.cancelled;
         let Some(watch) = &mut live.watch else { return };
@@ -93,7 +93,7 @@ impl Core {
     }
 
     /// The turn of a branch of a race is over.
-    pub(crate) fn watched(&mut self, branch: BranchId, live: &Live) {
+    pub(crate) fn watched(&mut self, branch: BranchId, live: &LiveTurn) {
         let Some(watch) = &live.watch else { return };
         let Ok(session) = self.sessions.of_branch(branch) else { return };
         let id = session.card.id;

@@ -3,7 +3,7 @@
 //! an end (`commit`).
 
 use super::machine::{Phase, TurnInput, TurnState};
-use super::state::{Live, Watch};
+use super::state::{LimitWatch, LiveTurn};
 use super::stream::{Call, Report};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -38,7 +38,7 @@ impl Core {
         let lane = crate::engine::plans::snapshot::lane_of(session, &branch, base, &question);
         let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
         let rules = self.rules(&branch)?;
-        let mut live = Live {
+        let mut live = LiveTurn {
             state: TurnState::new(if solved.edited { 1 } else { self.setup.rounds }, user.is_some()),
             session: session.card.id,
             draft: draft.clone(),
@@ -77,7 +77,7 @@ impl Core {
     }
 
     /// One transaction: the plan, the run, the window's anchor. Gives the call, ready to start.
-    fn open_run(&mut self, id: BranchId, live: &mut Live) -> Result<Call, Failure> {
+    fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
@@ -128,7 +128,7 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: live.model.encoding,
             cancel: live.cancel.clone(),
-            until: live.watch.as_ref().and_then(Watch::until),
+            until: live.watch.as_ref().and_then(LimitWatch::until),
             saves: true,
         })
     }
@@ -205,7 +205,7 @@ impl Core {
         self.feed(branch, event);
     }
 
-    fn open_round(&mut self, branch: BranchId, live: &mut Live, solved: Solved) -> Result<Option<Call>, Failure> {
+    fn open_round(&mut self, branch: BranchId, live: &mut LiveTurn, solved: Solved) -> Result<Option<Call>, Failure> {
         self.another_form(live, solved.wire.digest)?;
         let shown: Planned = self.shown(branch, &solved);
         let there = self.sessions.branch(branch)?;

@@ -3,7 +3,7 @@
 //! Not for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
 //! (`commit`).
 
-use super::state::Live;
+use super::state::LiveTurn;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
 use crate::context::references;
 use crate::context::render::render_forms;
@@ -72,7 +72,7 @@ pub(crate) struct TurnEndInput<'a> {
     pub(crate) session: &'a Session,
     pub(crate) branch: &'a Branch,
     pub(crate) rules: &'a Rules,
-    pub(crate) live: &'a Live,
+    pub(crate) live: &'a LiveTurn,
     pub(crate) path: &'a PathView,
     /// The turn that ends, by its place among the path's turns.
     pub(crate) here: usize,
@@ -124,7 +124,7 @@ impl Core {
     pub(crate) fn reflect(
         &self,
         id: BranchId,
-        live: &Live,
+        live: &LiveTurn,
         head: &NodeHead,
         content: &Content,
     ) -> Result<TurnEndChanges, Failure> {
@@ -183,7 +183,7 @@ impl Core {
 
     /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
     /// the program's that ended a turn ago goes.
-    fn marks_after(&self, branch: BranchId, live: &Live) -> Result<Vec<MarkUpdate>, Failure> {
+    fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
         let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
@@ -421,7 +421,7 @@ fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
 }
 
 /// Whether what a mark is on went with one of the turn's calls.
-fn sent(live: &Live, mark: &Mark) -> bool {
+fn sent(live: &LiveTurn, mark: &Mark) -> bool {
     let first = |atom: &Atom| -> Option<Hash> {
         match atom {
             Atom::Turn { user, .. } => Some(*user),

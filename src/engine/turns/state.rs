@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct Turns {
     /// The turn under way on each branch.
-    pub(crate) live: HashMap<BranchId, Live>,
+    pub(crate) live: HashMap<BranchId, LiveTurn>,
     /// Branches on which only this program may ask now.
     pub(crate) claims: HashMap<BranchId, HeldClaim>,
     /// Side questions that are asked or answered.
@@ -44,7 +44,7 @@ pub(crate) struct Turns {
 
 /// A turn under way.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
-pub(crate) struct Live {
+pub(crate) struct LiveTurn {
     pub(crate) state: TurnState,
     pub(crate) session: SessionId,
     pub(crate) draft: Draft,
@@ -85,11 +85,11 @@ pub(crate) struct Live {
     /// The operation that undoes the head's move is written.
     pub(crate) undoable: bool,
     /// The limits of a branch of a race.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<LimitWatch>,
 }
 
 /// A branch of a race whose turn is under way.
-pub(crate) struct Watch {
+pub(crate) struct LimitWatch {
     pub(crate) limits: Limits,
     pub(crate) began: Instant,
     /// What its ended calls took.
@@ -100,7 +100,7 @@ pub(crate) struct Watch {
     pub(crate) stopped: Option<Limit>,
 }
 
-impl Watch {
+impl LimitWatch {
     pub(crate) fn spent(&self) -> RaceUsage {
         let cost_micro = match (self.before.cost_micro, self.now.1) {
             (None, None) => None,

@@ -1,7 +1,7 @@
 //! Reads an answer's state block: the state itself, suggested memories, and suggested pins.
 //! Not for: acts of a person on them (`sessions::memory`), or the rest of the turn's end (`commit`).
 
-use super::state::Live;
+use super::state::LiveTurn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -43,7 +43,7 @@ impl Core {
     pub(crate) fn wishes(
         &self,
         branch: BranchId,
-        live: &Live,
+        live: &LiveTurn,
         head: &NodeHead,
         content: &Content,
         end: End,

@@ -59,7 +59,7 @@ impl AnswerCalls {
                 let mut began = Instant::now();
                 let host = RequestedCall { episode: &self, index: *index, report: &report };
                 let (runner, sight) = (self.runner.as_deref(), &self.sight);
-                let one = One { name, args, runner, cancel: &self.cancel, host: &host, sight };
+                let one = SingleCall { name, args, runner, cancel: &self.cancel, host: &host, sight };
                 let done = Box::new(one.go(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
@@ -91,7 +91,7 @@ pub(crate) trait Host: Sync {
 }
 
 /// One call, from its arguments to its end.
-pub(crate) struct One<'a> {
+pub(crate) struct SingleCall<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: &'a str,
     pub(crate) runner: Option<&'a dyn RunTools>,
@@ -102,11 +102,11 @@ pub(crate) struct One<'a> {
 
 /// A call at work, under the rules that held when the word was given.
 struct ActiveCall<'a> {
-    one: &'a One<'a>,
+    one: &'a SingleCall<'a>,
     sight: FileVisibility,
 }
 
-impl One<'_> {
+impl SingleCall<'_> {
     /// `began`: when the tool did, once there was a word.
     pub(crate) fn go(&self, began: &mut Instant) -> Done {
         if self.cancelled() {
