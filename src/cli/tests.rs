@@ -13,7 +13,7 @@ use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
-use crate::domain::conversation::record::{Imported, Reading, Skipped, Transcript};
+use crate::domain::conversation::record::{Imported, Reading, Skipped};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
     Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,

@@ -172,7 +172,7 @@ impl Core {
         let put = Write::PutCapsule { session: branch.session, capsule: Box::new(made.clone()), at: self.now() };
         let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
         self.use_capsules(&branch, what, after, vec![put], |core| {
-            if let Ok(session) = core.session_mut(id) {
+            if let Ok(session) = core.sessions.of_branch_mut(id) {
                 session.capsules.insert(made.id, LoadedSummary::new(made));
             }
         })?;

@@ -5,7 +5,6 @@ use super::diff_worker::{DiffRequest, WantedCall};
 use super::plan_diff::PlanWithCall;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::mark::Atom;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 

@@ -68,7 +68,13 @@ impl DiffWorker {
         self.forget.store(true, Ordering::SeqCst);
     }
 
-    fn look(&self, ticket: Ticket, look: DiffRequest, sessions: Vec<SessionSnapshot>, current: Option<SessionId>) {
+    pub(crate) fn look(
+        &self,
+        ticket: Ticket,
+        look: DiffRequest,
+        sessions: Vec<SessionSnapshot>,
+        current: Option<SessionId>,
+    ) {
         let passing = matches!(look, DiffRequest::Item(_, _, Some(_)));
         let number = passing.then(|| self.passing.fetch_add(1, Ordering::SeqCst) + 1);
         let _ = self.to.send(DiffQuestion { ticket, look, sessions, current, number });

@@ -10,8 +10,8 @@ use crate::domain::tool::trace::{Done, More, ToolTrace};
 use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
-use crate::engine::startup::setup;
-use crate::engine::tools::traces;
+use crate::engine::startup::learned;
+use crate::engine::tools::trace_records;
 use crate::engine::turns::consent::{by_rule, protection, sight, warned};
 use crate::engine::turns::state::{RerunEvent, RunningCall};
 use crate::engine::turns::tool_calls::{CallDecision, Host, SingleCall, lost_call};
@@ -148,8 +148,8 @@ impl Core {
     fn finish_rerun(&mut self, done: &Done, millis: u64) {
         let Some(RunningCall { session, mut view, before, .. }) = self.turns.rerun.take() else { return };
         self.changed_files(session, &done.changed);
-        let tokens = self.setup.counter.count(setup::encoding(&self.setup), &done.output.body);
-        traces::ended(&mut view.trace, done, tokens, millis);
+        let tokens = self.setup.counter.count(learned::encoding(&self.setup), &done.output.body);
+        trace_records::ended(&mut view.trace, done, tokens, millis);
         view.state = AgainState::Ended;
         let now = &done.output.body;
         view.change = Some(tools::compared("result", before.map(Arc::from), Some(now)));
@@ -157,7 +157,7 @@ impl Core {
         let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
         let trace = Box::new(view.trace.clone());
         let writes = vec![
-            traces::output(session, &trace, full.unwrap_or(now)),
+            trace_records::output(session, &trace, full.unwrap_or(now)),
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
@@ -189,6 +189,6 @@ impl Host for SideCall {
     }
 
     fn kept(&self, id: &str) -> Option<String> {
-        traces::kept(&self.store, self.session, id)
+        trace_records::kept(&self.store, self.session, id)
     }
 }

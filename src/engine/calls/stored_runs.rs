@@ -4,7 +4,6 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::run::RunCard;
 use crate::store::Store;
-use std::fmt::Write as _;
 
 /// The call that a prefix of its id names.
 pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {

@@ -6,7 +6,7 @@ use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{self, Branch, SessionCard, StateVersion};
+use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::operation::Change;

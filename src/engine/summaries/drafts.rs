@@ -217,7 +217,7 @@ impl Core {
         let what = format!("summarized turns {from}–{to}");
         let put = Write::PutCapsule { session: branch.session, capsule: Box::new(capsule.clone()), at: self.now() };
         self.use_capsules(&branch, what, after, vec![put], |core| {
-            if let Ok(session) = core.session_mut(id) {
+            if let Ok(session) = core.sessions.of_branch_mut(id) {
                 session.capsules.insert(capsule.id, LoadedSummary::new(capsule));
             }
         })?;

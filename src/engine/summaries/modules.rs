@@ -3,7 +3,7 @@
 //! are stale.
 //! Not for: how code is summarized (`code::find::module_summary`), or files with rules (`plans::sources::rules`).
 
-use super::module_cards::{bounds, current, root_of, sent, shown};
+use super::module_cards::{bounds, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
 use super::state::ModuleResult;
 use crate::code::find::cards::Sources;

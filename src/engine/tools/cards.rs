@@ -10,7 +10,7 @@ use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, Too
 use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::ToolSpec;
 use crate::engine::core::Core;
-use crate::engine::startup::setup;
+use crate::engine::startup::learned;
 
 impl Core {
     /// All tools, as a branch has them.
@@ -22,7 +22,7 @@ impl Core {
         }
         let branch = branch.map(|id| self.sessions.branch(id)).transpose()?;
         let rules = branch.as_ref().map(|branch| self.rules(branch)).transpose()?;
-        let encoding = rules.as_ref().map_or_else(|| setup::encoding(&self.setup), |rules| rules.model.encoding);
+        let encoding = rules.as_ref().map_or_else(|| learned::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
         let own = self
             .setup

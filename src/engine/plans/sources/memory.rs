@@ -6,7 +6,7 @@
 //! whichever of the two says less; a term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories hold it (the
 //! inverse document frequency of BM25).
 
-use super::memory_terms::{MemoryTerms, known, terms};
+use super::memory_terms::{MemoryTerms, terms};
 use super::retrieval as found;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
@@ -248,6 +248,7 @@ fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory_terms::known;
     use super::*;
     use crate::domain::base::ids::MemoryId;
     use crate::domain::conversation::mark::Actor;
