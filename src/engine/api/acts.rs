@@ -12,28 +12,28 @@ use crate::domain::summary::versions::EditableKind;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use std::sync::Arc;
 
-/// What to do to an item.
+/// An act on an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Put this mark on it in place of any other. The same mark again takes it off when `toggle` is set.
+    /// Set this mark and replace any other. With `toggle`, setting the same mark again removes it.
     Set {
         /// The mark.
         kind: MarkKind,
-        /// On and off with the same key.
+        /// Remove the mark if it is already set.
         toggle: bool,
     },
-    /// Lease it for as many turns as the policy says.
+    /// Lease the item for the policy's number of turns.
     Lease {
-        /// On and off with the same key.
+        /// Remove the mark if it is already set.
         toggle: bool,
     },
-    /// Take any mark off.
+    /// Remove any mark.
     Clear,
-    /// Make it the message that the next question replies to (off when it is already).
+    /// Reply to this message with the next question; again to stop replying.
     Reply,
 }
 
-/// Where a memory is to hold.
+/// The scope of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoryScope {
     /// In the open session.
@@ -42,266 +42,267 @@ pub enum MemoryScope {
     All,
 }
 
-/// What to do to a memory.
+/// An act on a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemoryAct {
-    /// It is right; from now on it holds there (where it was meant to, when none is named).
+    /// Confirm it for this scope, or for the suggested scope if `None`.
     Confirm(Option<MemoryScope>),
-    /// Other words, or another place where it holds.
+    /// Change its text, its scope, or both.
     Edit(Option<String>, Option<MemoryScope>),
-    /// It is not wanted, and not suggested again.
+    /// Dismiss it; it is not suggested again.
     Dismiss,
-    /// It goes.
+    /// Delete it.
     Delete,
 }
 
-/// What is wanted of the folder's own settings file.
+/// A request about the folder's own settings file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FolderAct {
-    /// How it stands; answered by [`Answer::FolderSettings`](super::Answer::FolderSettings).
+    /// Show its state. Answered by [`Answer::FolderSettings`](super::Answer::FolderSettings).
     Show,
-    /// What a person says to its settings.
+    /// Accept or reject its settings.
     Say {
-        /// Which: the digest that was shown.
+        /// The digest of the settings that were shown.
         digest: crate::domain::base::hash::Hash,
-        /// They may be used.
+        /// Whether they may be used.
         yes: bool,
     },
 }
 
-/// What is asked about rules about calls to tools.
+/// A request about rules for tool calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RuleAct {
-    /// Those that hold for the session.
+    /// List the rules of the session and the folder.
     List,
-    /// Adds one, or takes it off.
+    /// Add or remove a rule.
     Set {
-        /// Where: in the session, or in the folder.
+        /// The scope: session or folder.
         scope: RuleScope,
-        /// It.
+        /// The rule.
         rule: Rule,
-        /// Add it.
+        /// Whether to add it.
         on: bool,
     },
 }
 
-/// What becomes of a message's name and star.
+/// An act on a message's label and star.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TagAct {
-    /// This name, in place of any other; an empty one takes it off.
+    /// Set this label; an empty one removes it.
     Label(String),
-    /// A star or none; the other than now when nothing is said.
+    /// Set or remove the star; `None` toggles it.
     Favourite(Option<bool>),
 }
 
-/// What becomes of a branch's tasks.
+/// An act on a branch's tasks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TaskAct {
-    /// One begins, by its name; one that is running ends.
+    /// Start a task with this name; a running task ends.
     Start(String),
-    /// The one that is running ends, with what came of it, where something is said.
+    /// End the running task, with an optional outcome.
     Done(Option<String>),
 }
 
-/// How to name a call whose plan is to be compared.
+/// Selects a call to compare.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallSelector {
     /// By a unique prefix of a run's or a plan's id.
     Named(String),
-    /// The last call of a branch, or of those that it was forked from.
+    /// The last call of a branch or of its ancestors.
     Last(BranchId),
-    /// The one that would be sent next on a branch: the last plan drawn for it.
+    /// The next call of a branch: the last plan drawn for it.
     Next(BranchId),
 }
 
-/// What is asked about the exact bytes of a request.
+/// A request about the exact bytes of the next call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Exact {
-    /// The body of the last plan drawn, with what it consists of.
+    /// Show the body of the last plan drawn, with its parts.
     Show,
-    /// What an edited body counts, and whether it may go. Nothing is sent.
+    /// Count the tokens of an edited body and check whether it may be sent. Sends nothing.
     Weigh {
-        /// What it is to answer.
+        /// The message that it answers.
         draft: Draft,
         /// The body.
         body: Arc<str>,
     },
-    /// Sends a body byte for byte, as one call that answers the draft; where the draft is empty, the body's last user
-    /// message. Refused when it is no chat request, asks another model, or is over the budget.
+    /// Send a body byte for byte, as one call that answers the draft or, if the draft is empty, the body's last user
+    /// message. Refused if the body is no chat request, names another model, or exceeds the budget.
     Send {
-        /// What it is to answer: what is kept as the person's message, unless the body says other words.
+        /// The message that it answers. It is stored as the person's message unless the body contains different text.
         draft: Draft,
         /// The body.
         body: Arc<str>,
     },
 }
 
-/// What a person asks about summaries of a branch.
+/// An act on summaries of a branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SummaryAct {
-    /// Makes a draft in the background; answered when it is there.
+    /// Write a draft in the background. Answered when it is written.
     Draft {
-        /// Of which kind: lane or session.
+        /// The kind: lane or session.
         kind: SummaryKind,
-        /// Up to this turn; by itself all but the newest messages.
+        /// The last turn to summarize; by default all but the newest messages.
         up_to: Option<u32>,
-        /// By whom.
+        /// The author: extractive or the model.
         by: SummaryAuthor,
     },
-    /// The draft that waits.
+    /// Show the waiting draft.
     Show,
-    /// Takes dropped items, by their places in the draft's list, into it word for word.
+    /// Add dropped items to the draft verbatim, by their positions in its list.
     Keep {
-        /// Of which draft.
+        /// The draft's number.
         draft: u64,
         /// Which.
         items: Vec<usize>,
     },
-    /// Keeps the weightiest items that fit while the summary stays well below its sources.
+    /// Keep the most important dropped items while the summary stays well below the size of its sources.
     KeepAll {
-        /// Of which draft.
+        /// The draft's number.
         draft: u64,
     },
-    /// Takes kept words out again, by their place among the kept.
+    /// Remove kept words, by their position among the kept.
     Unkeep {
-        /// Of which draft.
+        /// The draft's number.
         draft: u64,
         /// Which.
         item: usize,
     },
-    /// Replaces the draft's text; what it dropped is looked for again.
+    /// Replace the draft's text and check again which facts it dropped.
     Edit {
-        /// Of which draft.
+        /// The draft's number.
         draft: u64,
-        /// The new text, without the kept words.
+        /// The new text without the kept words.
         text: String,
     },
-    /// Stores the draft; from then on it goes in place of its turns (undoable).
+    /// Accept the draft: from now on it is sent in place of its turns (undoable).
     Accept {
-        /// Which draft.
+        /// The draft's number.
         draft: u64,
     },
-    /// Throws the draft away, or stops it while it is made. Its turns are not summed up by themselves again.
+    /// Reject the draft, or stop writing it. Its turns are not summarized automatically again.
     Reject,
-    /// Stops a draft that is being made; one that waits goes on waiting.
+    /// Stop writing a draft. A waiting draft stays.
     Stop,
-    /// Takes the newest level back: the summary before it goes again, or the turns themselves (undoable).
+    /// Revert the newest level, so that the summary before it, or the turns themselves, are sent again (undoable).
     UndoLevel {
-        /// Of which kind.
+        /// The kind.
         kind: SummaryKind,
     },
-    /// Takes a capsule that is in use, or a level below one, out of use: the one before it goes again, or the turns
-    /// themselves (undoable).
+    /// Take a summary, or a level below it, out of use, so that the one before it, or the turns themselves, are sent
+    /// again (undoable).
     TakeBack {
         /// Which.
         capsule: Hash,
     },
-    /// Puts a summary in use into other words: a level over it, for the same turns (undoable).
+    /// Rewrite a summary in use: a new level above it for the same turns (undoable).
     Rewrite {
         /// Which.
         capsule: Hash,
-        /// The new text, with what is kept word for word.
+        /// The new text, including kept words.
         text: String,
     },
-    /// The branch's summaries, newest first.
+    /// List the branch's summaries, newest first.
     List,
-    /// Figures about the session's memory, with the next call's context.
+    /// Statistics about the session and the next call's context.
     Stats,
 }
 
-/// What is asked about files of the workspace. Both want the folder's trust.
+/// A request about files of the workspace. Both require that the folder is trusted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileAct {
-    /// Names that fit what was typed, best first; answered by [`Answer::Files`](super::Answer::Files), with the reason where
+    /// Complete a file name, best match first. Answered by [`Answer::Files`](super::Answer::Files), with the reason if
     /// there are none.
     Find {
-        /// What was typed.
+        /// The text that was typed.
         query: String,
-        /// At most so many.
+        /// The maximum number.
         limit: usize,
     },
-    /// The text of one, to go with a message, secrets masked; answered by [`Answer::Attached`](super::Answer::Attached).
+    /// Read a file as an attachment, with secrets masked. Answered by [`Answer::Attached`](super::Answer::Attached).
     Read {
-        /// Its path beneath the workspace.
+        /// The path, relative to the workspace.
         path: String,
     },
 }
 
-/// What is wanted of a workspace's code.
+/// A request about a workspace's code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CodeAct {
-    /// It is read, or what of it has changed; answered when that is done.
+    /// Read the code, or the files that changed. Answered when done.
     Index,
-    /// What a question, a task or a commit's message is about.
+    /// Find the code that a question, a task or a commit message is about.
     Find {
         /// The question.
         query: String,
-        /// Tokens for what is found.
+        /// The token budget of the result.
         budget: u32,
     },
-    /// The map of its folders, and central symbols.
+    /// Map the folders and list central symbols.
     Map {
-        /// Tokens for the map.
+        /// The token budget of the map.
         budget: u32,
-        /// How many symbols.
+        /// The number of symbols.
         anchors: usize,
     },
-    /// Symbols of the program's own workspace by what is typed of a name, best first. Wants the folder's trust.
+    /// Complete a symbol's name in the program's own workspace, best match first. Requires that the folder is trusted.
     Names {
-        /// What is typed.
+        /// The text that was typed.
         typed: String,
-        /// At most so many.
+        /// The maximum number.
         most: usize,
     },
-    /// The source of a symbol of the program's own workspace, to go with a message. Wants the folder's trust.
+    /// Read the source of a symbol of the program's own workspace as an attachment. Requires that the folder is
+    /// trusted.
     Source(Box<NamedSymbol>),
 }
 
 impl CodeAct {
-    /// Whether it asks for names while one is typed.
+    /// Whether it completes a name.
     pub(in crate::engine) fn is_names(&self) -> bool {
         matches!(self, Self::Names { .. })
     }
 
-    /// Whether it is about the program's own workspace alone, and wants its trust.
+    /// Whether it concerns only the program's own workspace and requires trust.
     pub(in crate::engine) fn is_own(&self) -> bool {
         matches!(self, Self::Names { .. } | Self::Source(_))
     }
 }
 
-/// What is asked about things that have versions: state, summaries, memories, policies.
+/// A request about texts with versions: states, summaries, memories, policies.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EditableAct {
-    /// What the next call would be under a policy, beside how it stands. Changes nothing.
+    /// Compare the next call under a policy with the present one. Changes nothing.
     TryPolicy {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The draft.
         draft: Draft,
-        /// Which policy.
+        /// The policy.
         policy: String,
     },
-    /// Things that a person edits, with their versions.
+    /// List editable texts with their versions.
     List {
-        /// As a branch has them.
+        /// The branch whose texts are listed.
         branch: BranchId,
-        /// Of which kind.
+        /// The kind.
         kind: EditableKind,
     },
-    /// Saves a policy of the person's own. A text that is none is refused with the place of its fault.
+    /// Save a person's own policy. Invalid text is refused with the position of the error.
     SavePolicy {
         /// Its name.
         name: String,
         /// Its text.
         text: String,
-        /// For a new one: the policy that it is a copy of.
+        /// The policy that a new one was copied from.
         preset: Option<String>,
     },
-    /// Goes back to the version that a policy's present one was made from, or on to the newest made from it.
+    /// Go back to the version that the present one was made from, or forward to the newest version made from it.
     StepPolicy {
         /// Its name.
         name: String,
-        /// On instead of back.
+        /// Forward instead of back.
         forward: bool,
     },
 }

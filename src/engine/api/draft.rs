@@ -6,16 +6,16 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::mode::SearchWish;
 use std::sync::Arc;
 
-/// Ties an answer to its request.
+/// The number that ties an answer to its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The first ticket of commands that are carried out beside the screen; the screen's own stay below.
+    /// The first ticket of commands that run beside the screen. The screen's own tickets are below it.
     pub const COMMANDS: Self = Self(1 << 48);
 }
 
-/// What the next call is to answer.
+/// What the next call answers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum DraftKind {
     /// A new message at the branch's head.
@@ -23,50 +23,50 @@ pub enum DraftKind {
     Message,
     /// Another answer to this user message (a node on the branch's path).
     Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
+    /// Continue this cut-off answer (the branch's head).
     Continue(NodeId),
     /// A new version of this user message, as its sibling.
     Edit(NodeId),
 }
 
-/// What is about to be asked.
+/// A message that is about to be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Draft {
-    /// The words (empty for regenerate and continue).
+    /// The text (empty for regenerate and continue).
     pub text: Arc<str>,
-    /// What they are for.
+    /// What the call answers.
     pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
+    /// Whether older messages are searched for it.
     pub search: SearchWish,
 }
 
-/// How to name an item on which a person acts.
+/// Names an item for an act.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ItemName {
-    /// An atom, as a plan's row or a mark names it.
+    /// The atom of a plan's row or of a mark.
     Atom(Atom),
     /// The turn that holds this node.
     TurnOf(NodeId),
     /// Just this message.
     Message(NodeId),
-    /// All turns from one to another, both included, named as [`ItemName::Named`] does.
+    /// All turns from one to another, inclusive, each named as in [`ItemName::Named`].
     Span {
         /// The first.
         first: String,
         /// The last.
         last: String,
     },
-    /// A free note of the person's own, to be pinned.
+    /// The text of a note to pin.
     Note(String),
-    /// An id, a unique prefix of one, or an external id, as typed on a command line; means the turn that holds it,
-    /// unless `message` is set.
+    /// An id, a unique prefix of one, or an external id, as typed. Names the turn that contains it unless `message` is
+    /// set.
     Named {
-        /// What was typed.
+        /// The text that was typed.
         text: String,
-        /// Just the message.
+        /// Only the message.
         message: bool,
     },
 }
 
-/// How to name a session or a branch on a command line: an id, a unique prefix of one, or a name. `None` is the last used.
+/// Names a session or branch: an id, a unique prefix of one, or a name. `None` means the last used.
 pub type NameOrId = Option<String>;

@@ -22,32 +22,32 @@ use crate::domain::tool::rerun::AgainView;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// A request's answer.
     Answer {
-        /// Whose.
+        /// The branch.
         ticket: Ticket,
-        /// What it came to.
+        /// The answer, or the failure.
         result: Result<Answer, Failure>,
     },
-    /// A plan was solved (for whatever reason: typing, an act, a round of tools).
+    /// A plan was solved (after typing, an act, or a round of tools).
     Planned {
-        /// For which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which generation asked; the newest one when nobody did.
+        /// The generation of the draft; the newest one if no request asked for the plan.
         generation: u64,
         /// The plan.
         planned: Planned,
     },
-    /// What is kept of a session changed.
+    /// Stored data of a session changed.
     Session(SessionEvent),
-    /// A call to a model, or the turn that it belongs to, went on.
+    /// Progress of a call to a model or of its turn.
     Turn(TurnEvent),
-    /// A call to a tool or a server of tools changed.
+    /// A tool call or tool server changed.
     Tool(ToolEvent),
-    /// A summary is being written, or is there to be read.
+    /// Progress of a summary, or a draft of one.
     Summary(SummaryEvent),
     /// Messages or code are being indexed.
     Indexing(IndexingEvent),
@@ -55,41 +55,41 @@ pub enum Event {
     Program(ProgramEvent),
 }
 
-/// A change of what is kept of a session.
+/// A change of a session's stored data.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionEvent {
-    /// Nodes came or changed (an answer was committed, a message removed, another window wrote).
+    /// Nodes were added or changed (an answer was committed, a message removed, another window wrote).
     Nodes {
-        /// In which session.
+        /// The session.
         session: SessionId,
         /// Their heads, parents first.
         heads: Vec<NodeHead>,
     },
-    /// A branch came or changed.
+    /// A branch was added or changed.
     Branch(Box<Branch>),
-    /// All names and stars of a session, because one changed.
+    /// All labels and stars of a session, after one changed.
     Tags {
-        /// Of which session.
+        /// The session.
         session: SessionId,
-        /// They.
+        /// The tags.
         tags: Vec<Tag>,
     },
     /// The session's card changed.
     Card(SessionCard),
-    /// The state block of a branch changed, or was missing from an answer that should have had one.
+    /// The state block of a branch changed, or an answer lacked the one that it should contain.
     State {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// The version that counts now.
+        /// The current version.
         version: Option<StateVersion>,
-        /// The answer should have brought one and did not.
+        /// Whether the answer lacked a state block.
         missing: bool,
     },
-    /// Which model and rules hold for a branch.
+    /// The model and settings of a branch.
     Settings {
-        /// Whose.
+        /// The branch.
         branch: BranchId,
-        /// They.
+        /// The tags.
         settings: Box<Settings>,
     },
 }
@@ -99,149 +99,149 @@ pub enum SessionEvent {
 pub enum TurnEvent {
     /// A turn opened on a branch: its user message is not a node yet.
     Opened {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The message (empty for regenerate and continue).
         text: Arc<str>,
-        /// The node after which the answer will stand.
+        /// The node that the answer will follow.
         after: Option<NodeId>,
     },
-    /// A call began, moved on or ended.
+    /// A call started, progressed or ended.
     Run(Box<RunCard>),
-    /// Words came.
+    /// Text arrived.
     Stream {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// From which run.
+        /// The run.
         run: RunId,
-        /// New words of the answer (state block included; the screen hides it).
+        /// New text of the answer, including the state block, which the screen hides.
         text: String,
-        /// New words thought aloud.
+        /// New reasoning text.
         reasoning: String,
         /// Tokens of the answer so far.
         tokens: u32,
-        /// How sure that number is.
+        /// How certain that number is.
         certainty: Certainty,
-        /// Cost so far in millionths of a dollar, where prices are known.
+        /// Cost so far in millionths of a dollar, if prices are known.
         cost_micro: Option<u64>,
     },
-    /// Before the first word: a failed attempt will be followed by another at `until_ms` from now.
+    /// An attempt failed before the first word, and another follows after `wait_ms`.
     Retrying {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which attempt comes next.
+        /// The number of the next attempt.
         attempt: u32,
-        /// In how many milliseconds.
+        /// Milliseconds until then.
         wait_ms: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The turn is over. What there was of it is in nodes; a draft that came to nothing is given back.
+    /// The turn is over. Its text is in nodes; a draft without an answer is returned.
     Closed {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// The draft, when nothing of an answer came.
+        /// The draft, if no answer arrived.
         draft: Option<Draft>,
-        /// Why it failed, when it did.
+        /// The failure, if any.
         failure: Option<Failure>,
     },
-    /// What is kept of a branch of a race came or changed.
+    /// The record of a branch in a race was added or changed.
     BranchRun(Box<BranchRun>),
-    /// A side question went on, or is over.
+    /// Progress or end of a side question.
     Aside(Box<AsideView>),
 }
 
-/// The course of calls to tools, and the state of their servers.
+/// The course of tool calls and the state of their servers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolEvent {
-    /// A tool began, moved on or ended.
+    /// A tool call started, progressed or ended.
     Trace(Box<ToolTrace>),
-    /// A tool reported something while it ran: a piece of a command's output.
+    /// Output of a running tool, such as a piece of a command's output.
     Output {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Of which run.
+        /// The run.
         run: RunId,
         /// Which call of its answer.
         index: usize,
         /// The piece.
         text: String,
     },
-    /// A call to a tool waits for a person's approval, or (`None`) no longer does.
+    /// A tool call waits for approval, or (`None`) no longer does.
     Approval {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The call.
         pending: Option<Arc<PendingApproval>>,
     },
-    /// A call that a person runs again began, asks, or ended.
+    /// A rerun of a tool call started, waits for approval, or ended.
     Rerun(Box<AgainView>),
-    /// A server of tools stands otherwise, or its tools do.
+    /// A tool server changed its state or its tools.
     ServersChanged,
 }
 
 /// The course of a summary.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SummaryEvent {
-    /// A summary is being made; over when its `Draft` comes, with or without one.
+    /// Progress of a summary, which ends with `Draft`.
     Progress {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The first and the last turn that it covers.
         turns: (u32, u32),
-        /// Who writes it.
+        /// The author.
         by: SummaryAuthor,
         /// Parts that are written.
         done: u32,
-        /// Of how many.
+        /// The total.
         of: u32,
-        /// Tokens of the present part so far.
+        /// Tokens of the current part so far.
         tokens: u32,
     },
-    /// A summary of a part of the program is being made; over when what asked for it is answered.
+    /// Progress of a module summary, which ends when its request is answered.
     ModuleProgress {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The folder or file.
         path: String,
-        /// Who writes it.
+        /// The author.
         by: SummaryAuthor,
-        /// Files that are read, and of how many.
+        /// Files read so far, and the total.
         files: (usize, usize),
         /// Tokens of the model's text so far.
         tokens: u32,
     },
-    /// The draft of a summary came, changed, or went.
+    /// A draft was added, changed or removed.
     Draft {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// It.
+        /// The rule.
         draft: Option<Arc<SummaryDraft>>,
     },
 }
 
-/// How far indexing has come.
+/// Progress of indexing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexingEvent {
-    /// Older messages, so that they can be looked through.
+    /// Older messages, for retrieval.
     Messages {
-        /// Messages that are.
+        /// Messages that are indexed.
         done: usize,
-        /// Of how many on the path.
+        /// Messages on the path.
         total: usize,
     },
     /// Vectors of older messages.
     Vectors {
-        /// Messages that have theirs.
+        /// Messages that have their vectors.
         made: usize,
-        /// Of how many that had none.
+        /// Messages that lacked them.
         total: usize,
     },
     /// The code of a workspace.
     Code {
-        /// Files that are known.
+        /// Files that are indexed.
         done: usize,
-        /// Of how many.
+        /// The total.
         files: usize,
         /// Symbols so far.
         symbols: usize,
@@ -253,9 +253,9 @@ pub enum IndexingEvent {
 pub enum ProgramEvent {
     /// A sentence for the status line.
     Notice(String),
-    /// A sentence that must be seen.
+    /// An important sentence.
     Alarm(String),
-    /// The store cannot be written, which must be seen; nothing once it can be again.
+    /// The store cannot be written (important); `None` once it can be again.
     StorageFailure(Option<String>),
 }
 
@@ -264,6 +264,6 @@ pub type Events = std::sync::mpsc::Receiver<Event>;
 
 /// The door.
 pub trait Door: Send {
-    /// Hands a request in. Never blocks.
+    /// Submits a request. Never blocks.
     fn send(&self, ticket: Ticket, request: Request);
 }

@@ -6,7 +6,7 @@ use super::draft::ItemName;
 use crate::config::commands::mark::{Items, MarkCommand};
 use crate::domain::conversation::mark::MarkKind;
 
-/// The items that a command names, and what becomes of them.
+/// Returns the items that a command names and the act on them.
 #[must_use]
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
     let set = |kind| Act::Set { kind, toggle: false };

@@ -5,32 +5,33 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
 
-/// What is asked about rules and skills.
+/// A request about rules, skills and module summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectAct {
-    /// All of them, as they stand to a branch's next call; answered by [`Answer::Project`](super::Answer::Project).
+    /// List rules and skills with their state in a branch's next call. Answered by
+    /// [`Answer::Project`](super::Answer::Project).
     List {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
     },
-    /// Takes a file with rules (or `skills`, the list of them) out of a branch's calls, or back in (undoable).
+    /// Exclude a rules file (or `skills`, the list of skills) from a branch's calls, or include it again (undoable).
     Set {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
-        /// Its path, as it is listed.
+        /// Its path as listed.
         path: String,
-        /// Back in; without it the other way than now.
+        /// Whether to include it; `None` toggles.
         on: Option<bool>,
-        /// Of the next call only.
+        /// Only for the next call.
         once: bool,
     },
-    /// About summaries of parts of the program.
+    /// A request about module summaries.
     Module(ModuleAct),
-    /// Writes a file with rules (undoable). Refused when the file is no longer what was read.
+    /// Write a rules file (undoable). Refused if the file changed since it was read.
     Save {
-        /// On which branch's session undo will know of it.
+        /// The branch whose session records the undo operation.
         branch: BranchId,
-        /// Its path, as it is listed.
+        /// Its path as listed.
         path: String,
         /// Its new text.
         text: String,
@@ -39,40 +40,40 @@ pub enum ProjectAct {
     },
 }
 
-/// What is asked about summaries of parts of the program.
+/// A request about module summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ModuleAct {
-    /// Makes one from the code of a folder or file beneath the workspace; answered once it is stored.
+    /// Make a summary of a folder or file of the workspace. Answered when it is stored.
     Make {
         /// A branch of the session.
         branch: BranchId,
         /// The folder or file; `.` is the workspace.
         path: String,
-        /// By whom: from names and comments, or by the branch's model.
+        /// The author: extractive (names and comments) or the branch's model.
         by: SummaryAuthor,
     },
     /// All versions; answered by [`Answer::Modules`](super::Answer::Modules).
     List {
-        /// By whose model tokens are counted.
+        /// The branch whose model counts tokens.
         branch: BranchId,
     },
-    /// Puts one into other words: a new version.
+    /// Edit a summary, which makes a new version.
     Edit {
-        /// Of what.
+        /// The folder or file.
         path: String,
         /// The new text.
         text: String,
     },
-    /// Stops what is being made for a branch; its own request is answered with that. Nothing of it is kept.
+    /// Stop the summaries that are being made for a branch; their requests are answered accordingly. Nothing is stored.
     Stop {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
     },
-    /// Goes back a version, or on again.
+    /// Go back or forward one version.
     Step {
-        /// Of what.
+        /// The folder or file.
         path: String,
-        /// On instead of back.
+        /// Forward instead of back.
         forward: bool,
     },
 }

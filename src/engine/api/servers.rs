@@ -6,39 +6,39 @@ use crate::domain::base::hash::Hash;
 /// See the module. All but the first three are answered by [`Answer::Done`](super::Answer::Done).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerAct {
-    /// How all of them stand now; answered by [`Answer::Toolbox`](super::Answer::Toolbox).
+    /// Show all tools and servers. Answered by [`Answer::Toolbox`](super::Answer::Toolbox).
     List,
-    /// The same, once none of them is still starting.
+    /// The same, after all servers have finished starting.
     Settle,
-    /// Starts one anew, and then the same, once it stands.
+    /// Restart a server, then the same once it runs.
     Test {
         /// Which.
         server: String,
     },
-    /// Switches tools on or off on the branch (undoable), named by their keys.
+    /// Switch tools on or off on the branch (undoable).
     Switch {
         /// Which.
         keys: Vec<String>,
         /// On.
         on: bool,
     },
-    /// Starts a server anew.
+    /// Restart a server.
     Restart {
         /// Which.
         server: String,
     },
-    /// Takes tools of a server as they are described now: all of it, or one.
+    /// Approve the present descriptions of a server's tools: all, or one.
     Approve {
-        /// Whose.
+        /// The branch.
         server: String,
         /// Which.
         tool: Option<String>,
     },
-    /// What a person says to the folder's own file of servers, as it is now.
+    /// Accept or reject the folder's own server file in its present form.
     File {
-        /// Of which text.
+        /// The digest of the file.
         digest: Hash,
-        /// Its servers are used.
+        /// Whether its servers are used.
         yes: bool,
     },
 }

@@ -6,47 +6,47 @@ use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
-/// What is asked about calls to tools of the open session.
+/// A request about tool calls of the open session.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TraceAct {
-    /// The newest so many, oldest first.
+    /// List the newest calls, oldest first.
     List {
         /// How many.
         most: usize,
     },
-    /// One with its result, what is kept of it beyond that, and the files that it changed.
+    /// Show one call with its result, its full result if stored, and the files that it changed.
     Show {
-        /// Its id, or the beginning of it.
+        /// Its id or a prefix of it.
         id: String,
     },
-    /// Runs a call again, with the word of a rule or a person. Its result stands beside the conversation, in which nothing
-    /// changes; the call itself does what it does. Told of by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
+    /// Run a call again after a rule or a person allows it. Its result becomes no message; the tool itself has its
+    /// usual effects. Reported by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
     Again {
-        /// The branch whose rules hold.
+        /// The branch whose rules apply.
         branch: BranchId,
-        /// The call's id, or the beginning of it.
+        /// The call's id or a prefix of it.
         id: String,
     },
-    /// A person's word on a call that is run again.
+    /// Decide on a call that is being rerun.
     Word {
-        /// The word.
+        /// The decision.
         consent: Consent,
-        /// A rule by which the like of it is decided from now on.
+        /// A rule that decides similar calls from now on.
         always: Option<(RuleScope, Rule)>,
     },
-    /// Stops it.
+    /// Stop the rerun.
     Stop,
 }
 
-/// A call with all that is known of it.
+/// A tool call in full.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceWhole {
     /// The call.
     pub trace: ToolTrace,
-    /// Its result as the model got it; none where it is gone, or not there yet.
+    /// Its result as sent to the model; `None` if deleted or not there yet.
     pub result: Option<Arc<str>>,
-    /// The full result, where more is kept than the model got.
+    /// The full result, if more is stored than was sent.
     pub full: Option<Arc<str>>,
-    /// The files that it changed, before and after.
+    /// The changed files, before and after.
     pub files: Vec<FileChange>,
 }

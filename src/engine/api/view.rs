@@ -35,12 +35,12 @@ use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
-/// Names of files of the workspace.
+/// File names of the workspace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FileList {
-    /// Their paths beneath the workspace, best first.
+    /// Paths relative to the workspace, best match first.
     pub paths: Vec<String>,
-    /// Why there are none, or not all; empty for nothing to say.
+    /// Why there are none, or not all; may be empty.
     pub note: String,
 }
 
@@ -48,17 +48,17 @@ pub struct FileList {
 /// by a caller that expects one variant, so a family would only nest every one of them without a match that it completes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
-    /// The folder's own settings file, where there is one.
+    /// The folder's own settings file, if any.
     FolderSettings(Option<Box<crate::domain::tool::folder_settings::FolderSettings>>),
     /// All tools.
     Toolbox(Box<crate::domain::tool::cards::Toolbox>),
-    /// Rules about calls to tools, with where each stands.
+    /// Rules for tool calls, each with its scope.
     Rules(Vec<(RuleScope, Rule)>),
-    /// Summaries of parts of the program, all versions.
+    /// Module summaries, all versions.
     Modules(Vec<ModuleVersion>),
-    /// What the project says of itself.
+    /// Rules and skills of the workspace.
     Project(Box<ProjectList>),
-    /// It is done; there is nothing more to say than this sentence (may be empty).
+    /// Done, with a sentence (may be empty).
     Done(String),
     /// Sessions.
     Sessions(Vec<SessionCard>),
@@ -68,17 +68,17 @@ pub enum Answer {
     Opened(Arc<SessionView>),
     /// Contents; nodes that are gone are missing.
     Bodies(Vec<Arc<Node>>),
-    /// The branch that was made or stood on.
+    /// The branch that was made or switched to.
     Branch(Box<Branch>),
-    /// What was solved.
+    /// The solved plan.
     Planned(Planned),
-    /// The next call made otherwise.
+    /// The next call under other settings.
     WhatIf(Arc<WhatIf>),
-    /// What an act would do to the next call.
+    /// The effect of an act on the next call.
     Preview(Box<ActPreview>),
     /// The exact bytes of the next call.
     Raw(Box<RawRequest>),
-    /// What an edited body counts.
+    /// Token counts of an edited body.
     Weighed(BodyCount),
     /// The call is under way.
     Asked {
@@ -87,20 +87,20 @@ pub enum Answer {
     },
     /// A text.
     Text(String),
-    /// Files by what was typed.
+    /// Files that match the typed text.
     Files(FileList),
-    /// The text of a file that goes with a message.
+    /// The text of an attachment.
     Attached {
         /// The text.
         text: Arc<str>,
-        /// How many things in it looked like secrets and are masked.
+        /// How many likely secrets are masked in it.
         masked: usize,
     },
     /// Calls.
     Runs(Vec<RunCard>),
-    /// What calls came to.
+    /// Figures of calls.
     Ledger(Box<Ledger>),
-    /// What became of the items of a call; none where that is not known.
+    /// How the answer used a call's items; `None` if unknown.
     Uses(Option<Box<CallUses>>),
     /// A stored plan with the calls made from it.
     StoredPlan {
@@ -109,7 +109,7 @@ pub enum Answer {
         /// Its calls.
         runs: Vec<RunCard>,
     },
-    /// What differs between two calls.
+    /// The differences between two calls.
     Diff(Box<PlanDiff>),
     /// Two branches side by side.
     Compared(Box<Comparison>),
@@ -124,82 +124,82 @@ pub enum Answer {
         /// The body.
         body: String,
     },
-    /// A stored call that is under way again.
+    /// A stored call that is being replayed.
     Replaying(Box<ReplayedCall>),
     /// The branches of a race.
     Race(Vec<Branch>),
     /// Models by profile.
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
-    /// What was learned of how models count.
+    /// Calibrations of models' token counts.
     Meters(Vec<CalibrationEntry>),
-    /// What was found.
+    /// The finding.
     Doctor(Vec<Finding>),
-    /// The copies of the store that there are, newest first.
+    /// The backups of the store, newest first.
     Backups(Vec<Holding>),
-    /// What the index of a workspace's code holds.
+    /// The state of a workspace's code index.
     Indexed(Box<IndexStatus>),
-    /// Code that a question is about.
+    /// Code that matches a query.
     Code(Box<CodeFound>),
-    /// Symbols by what is typed of a name.
+    /// Symbols that match the typed text.
     Symbols(Vec<NamedSymbol>),
     /// A symbol's source.
     Source(Box<SymbolSource>),
     /// The map of a workspace's code.
     Map(Box<CodeMap>),
-    /// What was looked up.
+    /// Retrieved messages.
     Retrieved(Box<Retrieved>),
     /// Memories.
     Memories(Vec<Memory>),
     /// Steps, oldest first.
     Steps(Vec<TransitionReport>),
-    /// What was appended.
+    /// The appended message.
     Added(Box<NodeHead>),
-    /// What was imported.
+    /// The result of an import.
     Imported {
-        /// The format found.
+        /// The detected format.
         format: String,
-        /// Session by session.
+        /// The imported sessions.
         sessions: Vec<Imported>,
-        /// What was skipped.
+        /// Records that were skipped.
         skipped: Vec<Skipped>,
     },
-    /// The draft of a summary that waits, where one does.
+    /// The waiting draft of a summary, if any.
     Draft(Option<Arc<SummaryDraft>>),
-    /// Capsules, newest level first.
+    /// Summaries, newest level first.
     Summaries(Vec<SummaryCard>),
-    /// Things of a kind, with their versions.
+    /// Editable texts of a kind, with their versions.
     Editables(EditableKind, Vec<Editable>),
     /// A policy was changed.
     Policies {
         /// All names.
         names: Vec<String>,
-        /// What was done.
+        /// A sentence about the change.
         said: String,
     },
-    /// A text that cannot be what it should.
+    /// A text that was refused as invalid.
     Refused(Fault),
-    /// Calls to tools, oldest first.
+    /// Tool calls, oldest first.
     Traces(Vec<ToolTrace>),
-    /// One of them, whole.
+    /// One tool call in full.
     Trace(Box<TraceWhole>),
-    /// Figures; what a plan would tell is left empty.
+    /// Statistics; figures that need a plan are left empty.
     Stats(Box<Stats>),
     /// Records.
     Transcript(Box<Transcript>),
 }
 
-/// The exact bytes of a request, with what they consist of.
+/// The exact bytes of a request, with their parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RawRequest {
     /// The body.
     pub body: Arc<str>,
     /// Its BLAKE3.
     pub digest: Hash,
-    /// What its messages are made of, in order.
+    /// The parts of its messages, in order.
     pub parts: Vec<RawPart>,
-    /// Tokens of the whole.
+    /// Total tokens.
     pub tokens: u32,
-    /// Tokens that it may have.
+    /// The token limit.
     pub room: u32,
 }
 
@@ -208,43 +208,43 @@ pub struct RawRequest {
 pub struct RawPart {
     /// The message, from 0.
     pub message: u32,
-    /// How many bytes of its content, as JSON writes it.
+    /// Bytes of its content as JSON.
     pub bytes: usize,
-    /// Its section and what it is, unsanitised.
+    /// Its section and title, not sanitized.
     pub title: String,
     /// Its tokens.
     pub tokens: u32,
 }
 
-/// What an edited body counts.
+/// Token counts of an edited body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BodyCount {
     /// Its BLAKE3.
     pub digest: Hash,
-    /// Tokens of the whole.
+    /// Total tokens.
     pub tokens: u32,
-    /// Tokens that it may have.
+    /// The token limit.
     pub room: u32,
-    /// Messages that are not as they were planned.
+    /// Messages that differ from the plan.
     pub changed: u32,
 }
 
-/// A stored call that is made again.
+/// A replayed call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReplayedCall {
     /// The stored call.
     pub of: RunCard,
     /// The new one.
     pub run: RunId,
-    /// The scratch branch on which its answer comes.
+    /// The scratch branch for its answer.
     pub branch: Box<Branch>,
-    /// The bytes are the same.
+    /// Whether the bytes are the same.
     pub exact: bool,
-    /// What was left out, with its first words, unsanitised.
+    /// The item that was left out, with its first words, not sanitized.
     pub without: Option<(Atom, String)>,
 }
 
-/// What a look through older messages found.
+/// The result of a search through older messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Retrieved {
     /// The set: query, gate, items with their scores, near misses.
@@ -253,12 +253,12 @@ pub struct Retrieved {
     pub items: Vec<(NodeId, Option<String>, String)>,
 }
 
-/// A step with what it is about.
+/// A step with its item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransitionReport {
-    /// It.
+    /// The rule.
     pub step: Transition,
-    /// First words of the item, or the memory's text; unsanitised.
+    /// First words of the item, or the memory's text; not sanitized.
     pub title: String,
     /// The item's turn on the branch's path, from 1.
     pub turn: Option<u32>,
@@ -293,19 +293,19 @@ impl TransitionReport {
 /// One line of a doctor's report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What was looked at: "store", "profile openai", …
+    /// The subject: "store", "profile openai", …
     pub subject: String,
-    /// Whether it is well; `None` for plain facts.
+    /// Whether it is fine; `None` for plain facts.
     pub ok: Option<bool>,
-    /// What was found.
+    /// The finding.
     pub text: String,
-    /// What to do, where something should be done.
+    /// What to do, if anything.
     pub todo: String,
-    /// The same for programs, each by a name of its own; of plain findings nothing.
+    /// The same for programs, by field name; empty for plain findings.
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// A side question: asked in a branch's present context, and no message of the tree.
+/// A side question: asked in a branch's present context, and not part of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
     /// Its call.
@@ -318,11 +318,11 @@ pub struct AsideView {
     pub text: String,
     /// Tokens of the answer so far, estimated.
     pub tokens: u32,
-    /// Millionths of a dollar so far, where prices are known; what the server reported once it is over.
+    /// Millionths of a dollar so far, if prices are known; as reported by the server once it is over.
     pub cost_micro: Option<u64>,
     /// Its card, once it is over.
     pub card: Option<Box<RunCard>>,
-    /// Why it failed, where it did.
+    /// The failure, if any.
     pub failure: Option<Failure>,
 }
 
@@ -337,20 +337,20 @@ pub enum Planned {
         request_digest: Hash,
         /// Bytes of the body.
         bytes: u64,
-        /// How the server counts beside us, once it reported something.
+        /// How the server's counts compare with ours, once it has reported any.
         calibration: Option<Calibration>,
-        /// What the call costs before it is sent, where prices are known.
+        /// The estimated cost of the call, if prices are known.
         cost: Option<PromptCost>,
-        /// Tokens of the longest prefix that is the same as in the branch's previous request.
+        /// Tokens of the longest prefix shared with the branch's previous request.
         same_prefix: Option<u32>,
-        /// The first part that stands where something else stood in that request: a text's hash or a message's key.
+        /// The first part that differs from that request: a text's hash or a message's key.
         breaks: Option<Hash>,
     },
     /// It does not fit.
     Blocked(Arc<Blocked>),
 }
 
-/// An open session, as the screen needs it: everything light, no contents.
+/// An open session for the screen, without message contents.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
     /// The session.
@@ -359,25 +359,25 @@ pub struct SessionView {
     pub nodes: Vec<NodeHead>,
     /// All branches, archived ones too.
     pub branches: Vec<Branch>,
-    /// The branch last stood on.
+    /// The branch that was used last.
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,
     /// Names and stars on messages.
     pub tags: Vec<Tag>,
-    /// What is kept of the branches of races.
+    /// Records of branches in races.
     pub races: Vec<BranchRun>,
     /// The newest tool traces, oldest first (at most 500).
     pub traces: Vec<ToolTrace>,
-    /// Whether the workspace folder is trusted, and which it is.
+    /// The workspace folder, and whether it is trusted.
     pub workspace: (String, bool),
-    /// What was being written on branches when they were left.
+    /// Unsent drafts by branch.
     pub drafts: Vec<(BranchId, Arc<str>)>,
-    /// What recovery found at opening ("1 answer was interrupted; …"), empty when nothing.
+    /// Notices about recovery ("1 answer was interrupted; …"); may be empty.
     pub recovered: Vec<String>,
 }
 
-/// Which model a branch asks at present, and by what rules.
+/// The present model and settings of a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Profile.
@@ -390,6 +390,6 @@ pub struct Settings {
     pub policy: String,
     /// Layout.
     pub layout: String,
-    /// Whether it can be called now; else why not and what to do.
+    /// Whether it can be called now, or the reason and remedy.
     pub ready: Result<(), Failure>,
 }

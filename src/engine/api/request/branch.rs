@@ -15,27 +15,27 @@ use std::sync::Arc;
 /// A request about a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BranchRequest {
-    /// Keeps what is being written on a branch, so that it is there after a restart; empty forgets it.
+    /// Store the text that is being written on a branch, for after a restart; empty text deletes it.
     KeepDraft {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// The words.
+        /// The text.
         text: Arc<str>,
     },
-    /// Stands on another branch; the session remembers it as the last used.
+    /// Switch to another branch, which becomes the session's last used.
     Switch {
         /// Which.
         branch: BranchId,
     },
-    /// A new branch whose head is `at` (moved back to the nearest whole atom); `None` forks at the branch's head.
+    /// Make a branch whose head is `at` (or the nearest whole atom before it); `None` forks at the branch's head.
     Fork {
         /// From which.
         branch: BranchId,
-        /// Where.
+        /// The node.
         at: Option<NodeId>,
-        /// Its name; made up when none.
+        /// Its name; generated if `None`.
         name: Option<String>,
-        /// Stand on it.
+        /// Whether to switch to it.
         switch: bool,
     },
     /// Renames a branch.
@@ -45,134 +45,136 @@ pub enum BranchRequest {
         /// Its new name.
         name: String,
     },
-    /// Puts a branch away, or takes it back.
+    /// Archive or unarchive a branch.
     Archive {
         /// Which.
         branch: BranchId,
-        /// Away.
+        /// Whether to archive it.
         archived: bool,
     },
     /// Moves the head to the newest leaf below `node`, or to `node` itself when `exact` (undoable).
     MoveHead {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Where to.
+        /// The node.
         node: NodeId,
-        /// Stop right there.
+        /// Whether to stop at the node itself.
         exact: bool,
     },
     /// Moves to the next or previous sibling of a node on the path (undoable).
     Sibling {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Of which node; the nearest ancestor-or-self with siblings at or above it is used.
+        /// The node; the nearest ancestor-or-self with siblings is used.
         node: NodeId,
         /// +1 or −1.
         step: i32,
     },
     /// Marks items (one undo group).
     Mark {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// What.
         items: Vec<ItemName>,
         /// How.
         act: Act,
     },
-    /// Changes what a branch overrides: each given value replaces the branch's (undoable).
+    /// Replace a branch's overrides (undoable).
     Override {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
-        /// The wished overrides, whole.
+        /// The complete new overrides.
         overrides: Overrides,
     },
-    /// Replaces the state block of a branch by a hand-edited one (undoable).
+    /// Replace a branch's state block with an edited one (undoable).
     EditState {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
         /// The new text.
         text: String,
     },
     /// Rebuilds the state from the state blocks in the messages of the window.
     RebuildState(BranchId),
-    /// Takes the state that came with an import and waits on a branch (undoable).
+    /// Adopt the imported state that is offered on a branch (undoable).
     AdoptState(BranchId),
-    /// Two branches of a session side by side, from where they part.
+    /// Compare two branches of a session from the point where they diverge.
     Compare {
-        /// One.
+        /// The first.
         a: BranchId,
-        /// The other.
+        /// The second.
         b: BranchId,
     },
-    /// Picks items of one branch onto another, with where they came from (undoable).
+    /// Copy items of one branch to another, with their origin (undoable).
     Pick {
-        /// From which branch.
+        /// The branch to copy from.
         from: BranchId,
         /// What.
         items: Vec<ItemName>,
-        /// Onto which.
+        /// The branch to copy to.
         onto: BranchId,
-        /// As one text, instead of each for itself.
+        /// As one text instead of one per item.
         together: bool,
     },
-    /// Brings what a branch came to back as a card that links to its sources (undoable); it is stale once the branch grows.
+    /// Bring back a branch's result as a card that links to its sources (undoable). The card is stale once the branch
+    /// grows.
     BringBack {
-        /// Which branch.
+        /// The branch.
         from: BranchId,
-        /// Onto which; the one that it was forked from when none.
+        /// The target; the branch that it was forked from if `None`.
         onto: Option<BranchId>,
     },
-    /// Names or stars a message (undoable); for a turn, its question.
+    /// Label or star a message (undoable); for a turn, its question.
     Tag {
         /// A branch of the session.
         branch: BranchId,
-        /// Which message.
+        /// The message.
         item: ItemName,
         /// What.
         act: TagAct,
     },
-    /// Puts several branches away in one step (undoable).
+    /// Archive several branches in one step (undoable).
     PutAway {
         /// Which.
         branches: Vec<BranchId>,
     },
     /// Appends a message without calling a model.
     AddMessage {
-        /// To which branch.
+        /// The branch.
         branch: BranchId,
-        /// Who says it.
+        /// The role.
         role: Role,
         /// What.
         text: String,
         /// Its priority from 0 to 100, for the policy `levels`; none is 50.
         priority: Option<u8>,
     },
-    /// Deletes a turn for good; only its place is left. The caller has asked the person.
+    /// Delete a turn permanently; only its place remains. The caller has asked the person to confirm.
     RemoveMessage {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which turn.
+        /// The turn.
         item: ItemName,
     },
-    /// Turns a pin down that the model suggested (undoable); it is not suggested again on this branch.
+    /// Dismiss a suggested pin (undoable); it is not suggested again on this branch.
     Dismiss {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// Which.
         item: ItemName,
     },
-    /// Begins or ends a task on a branch (undoable). The program's own pins end with a task; an outcome is remembered.
+    /// Start or end a task on a branch (undoable). The program's own pins end with a task; an outcome becomes a memory.
     Task {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// What.
         act: TaskAct,
     },
-    /// The steps of a branch's items and memories, oldest first: made, leased, renewed, suggested, expired, dismissed …
+    /// The steps of a branch's items and memories, oldest first (made, leased, renewed, suggested, expired, dismissed,
+    /// …).
     Steps {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Only those of this item (of a turn, those of its messages too).
+        /// Only those of this item; for a turn, also those of its messages.
         atom: Option<Atom>,
     },
 }

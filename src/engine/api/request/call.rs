@@ -12,14 +12,14 @@ use crate::domain::conversation::branch::Overrides;
 pub enum CallRequest {
     /// The calls of a session, newest last.
     List,
-    /// What the calls of a branch, or of its whole session, came to, one after the other.
+    /// The figures of each call of a branch or of its whole session.
     Ledger {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Of all branches of its session.
+        /// All branches of its session.
         whole: bool,
     },
-    /// What became of the items of a call.
+    /// How the answer used the items of a call.
     Uses {
         /// Which.
         run: RunId,
@@ -29,11 +29,11 @@ pub enum CallRequest {
         /// The prefix.
         id: String,
     },
-    /// What differs between two calls, and by whose act. The earlier one is told first, whatever the order.
+    /// The differences between two calls and their causes. The earlier call comes first in the answer.
     DiffPlans {
-        /// One; when none, the call before the other on its branch.
+        /// The first call; if `None`, the call before the second on its branch.
         before: Option<CallSelector>,
-        /// The other.
+        /// The second.
         after: CallSelector,
     },
     /// Renders a stored call again from the store and compares its digest; sends nothing.
@@ -41,8 +41,8 @@ pub enum CallRequest {
         /// The run, by a unique prefix.
         run: String,
     },
-    /// Makes a stored call again on a scratch branch at its place: byte for byte, for another model, or without one item.
-    /// Answered when the run row is written. The original is not touched.
+    /// Replay a stored call on a scratch branch: byte for byte, for another model, or without one item. Answered when
+    /// the run is recorded. The original is not touched.
     Replay {
         /// The run, by a unique prefix.
         run: String,
@@ -53,16 +53,18 @@ pub enum CallRequest {
         /// Without this item of the call.
         without: Option<ItemName>,
     },
-    /// Makes a branch for each of several settings at a branch's head (undone together); the first question stands under the limits.
+    /// Make one branch per set of settings at a branch's head (undone together). The limits apply to the first
+    /// question.
     Race {
-        /// Whose head.
+        /// The branch.
         branch: BranchId,
-        /// The settings of each.
+        /// The settings of each new branch.
         arms: Vec<Overrides>,
-        /// What each may take at the most; where nothing is said, what the settings say.
+        /// The limits of each branch; unset limits come from the settings.
         limits: Limits,
     },
-    /// Keeps one branch of a race under the raced branch's name, where that stands as it stood; the others are put away (undoable).
+    /// Keep one branch of a race under the name of the raced branch, if that is unchanged; archive the others
+    /// (undoable).
     KeepOne {
         /// Which.
         branch: BranchId,

@@ -9,27 +9,27 @@ use crate::domain::conversation::memory::MemoryKind;
 /// A request about memories.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MemoryRequest {
-    /// Memories that hold in a session: all, oldest first, or those that fit some words, best first.
+    /// Memories that apply to a session: all, oldest first, or those that match a text, best first.
     List {
-        /// Which session; the open one, or the last used, when none.
+        /// The session; the open one, or else the last used, if `None`.
         session: NameOrId,
-        /// What they are about.
+        /// The text to match.
         words: Option<String>,
-        /// Only those that hold there.
+        /// Only those of this scope.
         scope: Option<MemoryScope>,
     },
-    /// Keeps a memory of the person's own, confirmed from the start (undoable). Refused where it looks like a secret.
+    /// Store a person's own memory, confirmed from the start (undoable). Refused if it looks like a secret.
     Remember {
-        /// What it is.
+        /// Its kind.
         kind: MemoryKind,
-        /// What is to be known.
+        /// Its text.
         text: String,
-        /// Where it holds.
+        /// Its scope.
         scope: MemoryScope,
     },
     /// Confirms, edits, dismisses or deletes a memory (undoable).
     Change {
-        /// Its id, the beginning of it, or the short one that lists show.
+        /// Its id, a prefix of it, or the short id that lists show.
         id: String,
         /// What to do.
         act: MemoryAct,

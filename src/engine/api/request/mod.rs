@@ -44,7 +44,7 @@ pub enum Request {
     Program(ProgramRequest),
     /// Summaries: drafts and decisions on them. A draft is answered when it is made; it is made beside everything else.
     Summary {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// What.
         act: SummaryAct,

@@ -13,30 +13,30 @@ use crate::domain::conversation::mark::Atom;
 /// A request about the next call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PlanRequest {
-    /// Solves the plan for a draft again, off the screen's thread; answered by [`Event::Planned`](crate::engine::api::Event::Planned) too. Only the newest
-    /// generation of a branch is worked on.
+    /// Plan a draft again on another thread; also reported by [`Event::Planned`](crate::engine::api::Event::Planned).
+    /// Only the newest generation of a branch is solved.
     Replan {
-        /// For which branch.
+        /// The branch.
         branch: BranchId,
-        /// Counts up; comes back with the plan.
+        /// A counter that is returned with the plan.
         generation: u64,
         /// The draft.
         draft: Draft,
     },
-    /// What the next call would hold under other settings, beside how it stands: modes, policies, the other layout, models,
-    /// budgets, and those that are named. Changes nothing, and is dropped when another draft of the branch is planned.
+    /// Compare the next call with its variants under other settings: modes, policies, the other layout, models,
+    /// budgets, and the given ones. Changes nothing; canceled when another draft of the branch is planned.
     WhatIf {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The draft.
         draft: Draft,
-        /// More ways (only what is set in each counts).
+        /// More variants; each changes only the values that are set.
         arms: Vec<Overrides>,
     },
-    /// What an act on items would do to the next call, worked out beside it: what it brings, what it pushes out. Changes
-    /// nothing; a newer one takes its place.
+    /// Preview an act on items: what it adds to the next call and what it displaces. Changes nothing; a newer preview
+    /// replaces it.
     Preview {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The draft.
         draft: Draft,
@@ -45,47 +45,47 @@ pub enum PlanRequest {
         /// How.
         act: Act,
     },
-    /// The exact bytes of a request: shown, weighed, sent after a person edited them.
+    /// The exact bytes of a request: show, count, or send an edited body.
     Exact {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// What.
         act: Exact,
     },
     /// The text of a row of the last plan drawn for a branch, as it will be sent.
     RowText {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which row.
+        /// The row.
         atom: Atom,
     },
     /// The exact bytes of the last plan drawn for a branch.
     WireText {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
     },
-    /// An item over the calls of a branch: in which it went, how, why, and who changed it when.
+    /// An item over the calls of a branch: when it was sent, in which form, why, and who changed that.
     Why {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which item.
+        /// The item.
         item: ItemName,
-        /// Only so many of the newest calls; all when none.
+        /// Only this many of the newest calls; all if `None`.
         most: Option<u32>,
     },
-    /// Looks through the messages of a branch for what fits a query, as a plan would, and sends nothing.
+    /// Search a branch's messages as a plan would. Sends nothing.
     Retrieve {
-        /// Which session.
+        /// The session.
         session: NameOrId,
-        /// Which branch; the last used when none.
+        /// The branch; the last used if `None`.
         branch: NameOrId,
-        /// What to look for.
+        /// The query.
         query: String,
-        /// Messages later than this do not exist (milliseconds since 1970).
+        /// Ignore messages later than this (milliseconds since 1970).
         at: Option<i64>,
-        /// Tokens for what is found; the mode's when none.
+        /// The token budget of the result; the mode's if `None`.
         budget: Option<u32>,
-        /// Look whatever the query says.
+        /// Search even if the gate would skip the query.
         anyway: bool,
     },
 }

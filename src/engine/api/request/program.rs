@@ -7,27 +7,27 @@ use crate::domain::call::model::Quirk;
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProgramRequest {
-    /// Reads the configuration again: what it says of models, policies, prompts and tools holds from now on. Answered by a
-    /// sentence about what changed, empty where nothing did; a configuration with a fault changes nothing.
+    /// Reload the configuration. Models, policies, prompts and tools apply at once. Answered by a sentence about the
+    /// changes, empty if there are none; an invalid configuration changes nothing.
     Reload,
-    /// Models that the profiles offer, asked from their servers (`None` asks all that are set up).
+    /// List models by asking the profiles' servers; `None` asks all.
     Models {
-        /// One profile only.
+        /// Only this profile.
         profile: Option<String>,
     },
-    /// What was learned of how models' servers count beside us.
+    /// The calibrations of models' token counts.
     Meters,
-    /// Looks for servers and reports (also at first start).
+    /// Check the setup and report findings (also at first start).
     Doctor,
-    /// Forgets what was learned from a server's refusals.
+    /// Forget quirks that were learned from refusals.
     ForgetQuirks {
-        /// Of one profile only.
+        /// Only this profile.
         profile: Option<String>,
-        /// Of one model only.
+        /// Only this model.
         model: Option<String>,
-        /// One quirk only.
+        /// Only this quirk.
         quirk: Option<Quirk>,
     },
-    /// Copies of the store that hold what was removed from it.
+    /// Backups that still contain removed texts.
     Backups(BackupAct),
 }

@@ -17,46 +17,47 @@ pub enum SessionRequest {
         /// Its title; a dated one when empty.
         title: String,
     },
-    /// Opens a session (the last used; a new one when there is none and `create` is set).
+    /// Open a session (the last used; a new one if there is none and `create` is set).
     Open {
         /// Which.
         session: NameOrId,
-        /// Which branch to stand on; the last used when none.
+        /// The branch to switch to; the last used if `None`.
         branch: NameOrId,
-        /// Make one where there is none.
+        /// Whether to make a session if there is none.
         create: bool,
     },
     /// Renames a session (undoable).
     Rename {
         /// Which.
         session: NameOrId,
-        /// Its new title; none has the model make one.
+        /// Its new title; if `None`, the model writes one.
         title: Option<String>,
     },
-    /// Deletes a session with all its messages for good. The caller has asked the person.
+    /// Delete a session with all its messages permanently. The caller has asked the person to confirm.
     Delete {
         /// Which.
         session: NameOrId,
     },
-    /// Sessions whose title or messages hold these words.
+    /// Sessions whose title or messages contain these words.
     Search {
-        /// The words.
+        /// The text.
         words: String,
     },
-    /// Messages of all sessions by words and filters, as [`SearchFilter`](crate::domain::conversation::search::SearchFilter) reads them. Looked for beside
-    /// everything else; a newer one takes the place of one that is under way, which is answered as stale.
+    /// Search the messages of all sessions by words and filters (see
+    /// [`SearchFilter`](crate::domain::conversation::search::SearchFilter)) in the background. A newer search replaces
+    /// an older one, which is answered as stale.
     Find {
-        /// What was typed.
+        /// The text that was typed.
         line: String,
-        /// At most so many.
+        /// The maximum number.
         limit: usize,
     },
-    /// Opens a session on a branch that holds this message: the last used where it does, else one that does, else the last
-    /// used all the same.
+    /// Open a session on a branch that contains this message: the last used if it does, or else another; the last used
+    /// if none does.
     OpenAt {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// Which message.
+        /// The message.
         node: NodeId,
     },
     /// Contents of nodes of an open session.
@@ -66,14 +67,14 @@ pub enum SessionRequest {
     },
     /// Undoes the last operation of the session.
     Undo,
-    /// Does the last undone operation again.
+    /// Redo the last undone operation.
     Redo,
-    /// Stores what an import read. The session that was added to becomes the last used.
+    /// Store the records of an import. The session that grew becomes the last used.
     Import {
-        /// What is read, piece by piece.
+        /// The records, read piece by piece.
         reading: Incoming,
     },
-    /// A branch's path as Markdown for reading, with what looks like a secret masked.
+    /// A branch's path as Markdown, with likely secrets masked.
     Markdown {
         /// Which.
         branch: BranchId,

@@ -13,28 +13,29 @@ use crate::domain::base::ids::BranchId;
 /// A request about tools and the workspace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolRequest {
-    /// Files of the workspace for a message that is being written. Done beside everything else.
+    /// Files of the workspace for a message that is being written. Runs in the background.
     Files(FileAct),
     /// Tools and their servers, as a branch has them.
     Servers(Option<BranchId>, ServerAct),
-    /// Rules about calls to tools.
+    /// Rules for tool calls.
     Rule(RuleAct),
-    /// Trusts (or no longer trusts) the workspace folder, so that tools are offered.
+    /// Trust the workspace folder, so that tools are offered, or revoke its trust.
     Trust {
-        /// Yes or no.
+        /// Whether it is trusted.
         trusted: bool,
     },
-    /// The folder's own settings file: how it stands, or what a person says to it.
+    /// The folder's own settings file.
     FolderSettings(FolderAct),
-    /// Calls to tools: all, one whole, one again.
+    /// Tool calls: list, show, rerun.
     Traces(TraceAct),
-    /// Reads the code of a workspace, or answers about it.
+    /// Index the code of a workspace, or query it.
     Code {
-        /// Its folder; when none the program's own, or for a question, where that was not indexed, the one indexed last.
+        /// Its folder. If `None`, the program's own; for a query, the one that was indexed last if the program's own
+        /// was not.
         root: Option<std::path::PathBuf>,
-        /// What is wanted.
+        /// The act.
         act: CodeAct,
     },
-    /// About what the project says of itself: rules, skills.
+    /// Rules, skills and module summaries of the workspace.
     Project(ProjectAct),
 }

@@ -13,49 +13,50 @@ use std::sync::Arc;
 /// A request about a turn under way.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnRequest {
-    /// Sends. With `plan`, exactly that plan (the last one drawn for this draft), or it is refused as stale and the new
-    /// one comes. Without, it is solved, drawn and sent. Answered when the run row is written, not when the model is done.
+    /// Send a message. With `plan`, exactly that plan (the last one drawn for this draft) is sent, or the request is
+    /// refused as stale and the new plan is reported. Without it, the plan is solved, drawn and sent. Answered when the
+    /// run is recorded, not when the model is done.
     Ask {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// What.
         draft: Draft,
         /// The plan on the screen.
         plan: Option<Hash>,
     },
-    /// Waits until no other program asks on a branch; answered when the next `Ask` is ours.
+    /// Wait for the claim on a branch. Answered when the next `Ask` is ours.
     Claim(BranchId),
-    /// Gives up the right to ask that a claim got.
+    /// Release a claim that is no longer needed.
     GiveBackClaim(BranchId),
-    /// Stops the open turn of a branch; what came is kept.
+    /// Stop the open turn of a branch and keep what arrived.
     Cancel {
         /// Which.
         branch: BranchId,
     },
-    /// A person's word on a call that waits for it.
+    /// Decide on a tool call that waits for approval.
     Consent {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which call of the answer.
+        /// The index of the call in the answer.
         index: usize,
-        /// The word.
+        /// The decision.
         consent: Consent,
-        /// A rule by which the like of it is decided from now on.
+        /// A rule that decides similar calls from now on.
         always: Option<(RuleScope, Rule)>,
     },
-    /// Asks beside a branch, in its present context, without a trace but the call; answered once that is written down.
+    /// Ask a side question in a branch's present context. Only the call is stored. Answered when the call is recorded.
     Aside {
-        /// In whose context.
+        /// The branch whose context is used.
         branch: BranchId,
         /// The question.
         text: Arc<str>,
     },
-    /// Stops a side question, or forgets its answer.
+    /// Stop a side question, or discard its answer.
     DropAside {
         /// Its call.
         run: RunId,
     },
-    /// Makes a branch of a side question that is answered, at the place where it was asked (undoable).
+    /// Turn an answered side question into a branch at the place where it was asked (undoable).
     KeepAside {
         /// Its call.
         run: RunId,
