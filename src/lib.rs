@@ -50,7 +50,7 @@
 //! 2. The screen asks for the plan of each new draft. When anything else that the plan depends on changes (a mark, a setting,
 //!    a memory, the workspace), the engine plans the draft on the screen again by itself
 //!    (`Core::replan_when_due`). The engine copies everything that can matter into a snapshot
-//!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::input_builder`)
+//!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::collect`)
 //!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it once ([`context::plan`]: score, admit,
 //!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return
 //!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. No source asks how much room
@@ -96,13 +96,15 @@
 //!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a fact that it
 //!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer), a
-//!   line in `engine::plans::input_builder`; a [`Section`](domain::planning::policy::Section) where none fits
+//!   line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
 //!   in `config/keymap.toml`; help, palette and conflicts follow. What a screen does with it is an arm of that screen's `update`
 //! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
 //!   `tui::chat::update::commands`; help, completion, `--plain` and the manual page follow. `Print` there means that the command
 //!   line's own code carries it out and the screen shows what it printed
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
+//! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
+//!   `summaries::state`, `tools::state`), which does not know the core that holds it
 //! * work beside the engine's thread: [`engine`]'s `jobs`, which alone starts threads there and answers every ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements

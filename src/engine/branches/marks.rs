@@ -3,7 +3,7 @@
 //! Not for: undoing (`undo`) or turns (`live`).
 
 use super::fork::{must_be_free, whole_atom};
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
@@ -21,15 +21,6 @@ impl Core {
     pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
         let at = self.now();
         Write::PutOp(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
-    }
-
-    /// Refuses while an answer is coming on the branch.
-    pub(crate) fn ensure_idle(&self, branch: BranchId) -> Result<(), Failure> {
-        if self.turns.live.contains_key(&branch) {
-            return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
-                .todo("Wait for it, or stop it with Esc."));
-        }
-        Ok(())
     }
 
     /// Marks items.
@@ -250,7 +241,7 @@ impl Core {
 
     /// Puts a branch away or takes it back.
     pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
-        self.ensure_idle(id)?;
+        self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let open = self.sessions.of_branch(id)?.branches.iter().filter(|b| !b.archived).count();
         if archived && open == 1 && !branch.archived {
@@ -299,7 +290,7 @@ impl Core {
 
     /// Stands on another leaf or node.
     pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
-        self.ensure_idle(id)?;
+        self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;

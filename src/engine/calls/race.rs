@@ -92,7 +92,7 @@ impl Core {
         }
         let session = session.card.id;
         for branch in away.iter().chain([&id]) {
-            self.ensure_idle(*branch)?;
+            self.turns.ensure_idle(*branch)?;
         }
         let put_away = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
         changes.extend(away.iter().map(put_away));
@@ -119,7 +119,7 @@ impl Core {
         let session = self.sessions.of_branch(*first)?;
         let (id, open) = (session.card.id, session.branches.iter().filter(|branch| !branch.archived).count());
         for branch in ids {
-            self.ensure_idle(*branch)?;
+            self.turns.ensure_idle(*branch)?;
             let found = self.sessions.of_branch(*first)?.branch(*branch)?;
             if !found.archived {
                 writes.push(Write::Archive { branch: *branch, archived: true });

@@ -33,7 +33,7 @@ impl Core {
 
     /// Whether nobody asks on a branch, here or in another program.
     pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
-        self.ensure_idle(branch)?;
+        self.turns.ensure_idle(branch)?;
         self.claim(branch).map_err(|taken| {
             taken.kept("Nothing was sent.").todo(
                 "Wait until the other call is \

@@ -4,7 +4,7 @@
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::model::{ModelInfo, Price, Quirk};
@@ -40,6 +40,17 @@ pub(crate) struct Turns {
     pub(crate) rerun: Option<RunningCall>,
     /// Answers whose use of items is still to be worked out.
     pub(crate) unchecked: Vec<AnswerToCheck>,
+}
+
+impl Turns {
+    /// Refuses while an answer is arriving on the branch.
+    pub(crate) fn ensure_idle(&self, branch: BranchId) -> Result<(), Failure> {
+        if self.live.contains_key(&branch) {
+            return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
+                .todo("Wait for it, or stop it with Esc."));
+        }
+        Ok(())
+    }
 }
 
 /// A turn under way.
