@@ -134,7 +134,7 @@ impl Bench {
     fn frame(&mut self) {
         let mut wanted = Vec::new();
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
-        self.terminal.draw(|frame| wanted = view::frame(model, cache, theme, frame.buffer_mut())).unwrap();
+        self.terminal.draw(|frame| wanted = view::frame::draw(model, cache, theme, frame.buffer_mut())).unwrap();
         self.msg(Msg::Wanted(wanted));
     }
 

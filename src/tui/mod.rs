@@ -445,7 +445,7 @@ impl Workbench {
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
-            wanted = view::frame(model, cache, theme, buf);
+            wanted = view::frame::draw(model, cache, theme, buf);
             #[cfg(debug_assertions)]
             rehearse_in_view(buf);
         })?;

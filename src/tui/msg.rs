@@ -3,11 +3,11 @@
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
-use crate::config::keys::keymap::Chord;
+use crate::config::keys::keymap::{Chord, Keymap};
+use crate::config::settings::Screen;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket, TurnEvent};
 use crate::tui::model::pointer::Mouse;
-use crate::tui::model::{Keymap, Screen};
 use crate::tui::text::code::HighlightedLine;
 use std::sync::Arc;
 

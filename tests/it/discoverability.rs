@@ -8,6 +8,7 @@ use crate::screens::request_overlay;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
+use pleach::config::keys::keymap::When;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::{Branch, Overrides};
@@ -22,7 +23,7 @@ use pleach::engine::api::{
     PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
 };
 use pleach::tui::chat::model::slash;
-use pleach::tui::model::{Focus, When};
+use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::Msg;
 use pleach::tui::screens::picker::model::Choice;
 use pleach::tui::screens::picker::model::Picker;

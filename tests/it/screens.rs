@@ -142,7 +142,7 @@ impl Stage {
         let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
         for _ in 0..4 {
             buf = Buffer::empty(Rect::new(0, 0, width, height));
-            let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut buf);
+            let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut buf);
             self.msg(Msg::Wanted(wanted));
             for job in self.cache.colours.jobs() {
                 let colours = &mut self.cache.colours;

@@ -16,7 +16,7 @@ impl Ticket {
 }
 
 /// What the next call is to answer.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DraftKind {
     /// A new message at the branch's head.
     #[default]

@@ -2,242 +2,26 @@
 //! Not for: how it changes (`update`) or looks (`view`).
 
 pub mod bodies;
+pub mod focus;
 pub mod fuzzy;
+pub mod list;
 pub mod panes;
+pub mod pending;
 pub mod pointer;
 pub mod session;
 pub mod status;
 pub mod title;
 
-use crate::config::keys::keymap;
-use crate::config::settings;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::mark::Atom;
+use crate::config::keys::keymap::{Action, Chord, Keymap, When};
+use crate::config::settings::Screen;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::tool::rerun::AgainView;
+use crate::engine::api::Finding;
 use crate::tui::screens::picker::model::{Choice, Kind, Picker};
+use focus::Focus;
+use pending::{PATIENCE, Pending};
 use std::cell::RefCell;
-use std::collections::HashMap;
-
-/// Settings of the screen.
-pub type Screen = settings::Screen;
-/// What keys pressed so far come to.
-pub type Step = keymap::Step;
-/// The key table.
-pub type Keymap = keymap::Keymap;
-/// A named action.
-pub type Action = keymap::Action;
-/// A key with its modifiers.
-pub type Chord = keymap::Chord;
-/// A key.
-pub type Key = keymap::Key;
-/// Where a binding counts.
-pub type When = keymap::When;
-
-/// Which pane has the focus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Focus {
-    /// Where the message is typed.
-    #[default]
-    Composer,
-    /// The messages.
-    Conversation,
-    /// The branch tree.
-    Branches,
-    /// The tool calls.
-    Tools,
-    /// What the next call holds.
-    Context,
-}
-
-impl Focus {
-    /// The panes in the order of the Tab key.
-    pub const RING: [Self; 5] = [Self::Composer, Self::Conversation, Self::Context, Self::Branches, Self::Tools];
-}
-
-/// Milliseconds after which it is said that a call waits for its plan.
-pub const PATIENCE: u64 = 300;
-
-/// What a request that is under way was for.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Pending {
-    /// Opening or making a session.
-    Open,
-    /// The turn to ask on a branch on which another program asks.
-    Turn(BranchId),
-    /// Contents.
-    Bodies(Vec<NodeId>),
-    /// A call.
-    Ask {
-        /// On which branch.
-        branch: BranchId,
-        /// What was asked.
-        draft: super::chat::model::composer::Draft,
-        /// When, in milliseconds.
-        since: u64,
-        /// It was said that it waits.
-        told: bool,
-    },
-    /// A plan.
-    Replan,
-    /// Calls beside one another.
-    Trial(ComparisonPurpose),
-    /// The text of a plan's row, or of a message inside a row.
-    RowText(Atom),
-    /// The steps of an item.
-    Steps(Atom),
-    /// The exact request: to be read, or edited (as JSON or as texts).
-    Raw {
-        /// Of which branch.
-        branch: BranchId,
-        /// For which draft.
-        draft: super::chat::model::composer::Draft,
-        /// To be edited: as JSON or not.
-        edit: Option<bool>,
-    },
-    /// What an edited request counts, by its digest.
-    Weigh(Hash),
-    /// Sending an edited request.
-    SendEdited {
-        /// On which branch.
-        branch: BranchId,
-        /// What it answers.
-        draft: super::chat::model::composer::Draft,
-        /// Its digest.
-        digest: Hash,
-    },
-    /// What the act at hand would do.
-    Ahead,
-    /// Messages of all sessions.
-    Find,
-    /// Opening a session to go to a message, or to the end.
-    OpenAt(Option<NodeId>),
-    /// Opening a session to go back to where the person was.
-    Back(super::screens::search::model::ReturnPoint),
-    /// Another version of the message at this place of the path.
-    Sibling(usize),
-    /// A side question.
-    Aside,
-    /// The list of sessions.
-    Sessions,
-    /// The list of models.
-    Models,
-    /// The list of memories.
-    Memories,
-    /// A change of a memory, after which the list is read again.
-    MemoryAct,
-    /// What servers there are.
-    Doctor,
-    /// A fork; afterwards this draft is sent on it.
-    Fork(Option<super::chat::model::composer::Draft>),
-    /// Standing on another branch.
-    Switch,
-    /// Opens the text of a message for editing.
-    EditText(NodeId),
-    /// Copies the text of a message.
-    CopyText(NodeId),
-    /// The text of a message, to choose what of it to copy.
-    CopyMenu(NodeId),
-    /// The messages of a turn, to be copied in this order.
-    CopyTurn(Vec<NodeId>),
-    /// A text that is copied as it is.
-    CopyAll,
-    /// The draft of a summary.
-    Draft(BranchId),
-    /// A draft's edited text.
-    EditDraft {
-        /// On which branch.
-        branch: BranchId,
-        /// Of which draft.
-        number: u64,
-        /// The text.
-        text: String,
-    },
-    /// The list of capsules.
-    Summaries,
-    /// The list of calls.
-    Calls,
-    /// What the calls came to.
-    Ledger,
-    /// Which rows no answer used, for the overlay.
-    Unused,
-    /// Things with their versions.
-    Editables,
-    /// A change of one of them, after which they are read again.
-    EditableAct,
-    /// Stopping a summary of a part of the program; what asked for it says what came of it.
-    Stopped,
-    /// The next call under a policy.
-    TryPolicy,
-    /// What differs between two calls.
-    Diff,
-    /// Two branches side by side.
-    Compare,
-    /// An item over all calls, to be read.
-    History,
-    /// An item over the newest calls, for the detail pane.
-    Lately(Atom),
-    /// A change of what is in use, after which the list is read again.
-    SummaryAct,
-    /// Reading the configuration again; whether a person asked for it.
-    Reload(bool),
-    /// Names for the one that is being typed.
-    Complete(super::chat::model::complete::CompletionSource),
-    /// Whether what was typed behind an `@`, to its end, is a name.
-    Typed(String),
-    /// The text of a file or symbol that goes with the message.
-    Attach {
-        /// What stands behind its `@`.
-        name: String,
-        /// Where it comes from.
-        place: String,
-    },
-    /// Keeping a draft.
-    Kept,
-    /// Earlier messages of a session, for the composer.
-    Earlier(SessionId),
-    /// Rules about calls to tools.
-    Rules,
-    /// The folder's own settings file.
-    FolderSettings,
-    /// Tools and their servers.
-    Toolbox,
-    /// A change of theirs, after which they are looked at again.
-    ToolAct,
-    /// A call to a tool, whole, by its id; whether its result is to be copied.
-    Trace(String, bool),
-    /// Anything whose answer is a sentence.
-    Act,
-}
-
-/// What a request about calls beside one another was for.
-#[derive(Clone, PartialEq, Debug)]
-pub enum ComparisonPurpose {
-    /// The next call under other settings.
-    WhatIf(BranchId),
-    /// The items of a stored call.
-    Items(RunId),
-    /// A stored call, made again.
-    Replay,
-    /// The branches of a race, by their settings; then this is asked on each.
-    Race(Vec<Overrides>, String),
-    /// The call of one of them.
-    RaceEntry(BranchId),
-}
-
-/// One line of a doctor's report.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// What was looked at.
-    pub subject: String,
-    /// Whether it is well.
-    pub ok: Option<bool>,
-    /// What was found.
-    pub text: String,
-    /// What to do.
-    pub todo: String,
-}
+use std::collections::{HashMap, VecDeque};
 
 /// Facts about this run of the program.
 #[derive(Clone, Debug, Default)]
@@ -316,7 +100,7 @@ pub struct Model {
     /// Sentences for the person.
     pub status: status::Status,
     /// What the doctor found, for the empty screen.
-    pub findings: Vec<Found>,
+    pub findings: Vec<Finding>,
     /// Requests under way.
     pub pending: HashMap<u64, Pending>,
     /// The last ticket given.
@@ -345,18 +129,26 @@ pub struct Model {
     pub unwritable: bool,
     /// The tour, while it is shown.
     pub tour: Option<super::screens::tour::model::Tour>,
+    /// Actions that run once the current message has been handled.
+    pub next_actions: VecDeque<Action>,
     /// The loop ends.
     pub quit: bool,
 }
 
 impl Model {
-    /// The branch stood on.
+    /// The current branch.
     #[must_use]
     pub fn branch(&self) -> Option<&crate::domain::conversation::branch::Branch> {
         self.session.as_ref().and_then(session::Session::branch)
     }
 
-    /// The open turn of the branch stood on.
+    /// Whether this is the current branch.
+    #[must_use]
+    pub fn is_current(&self, branch: BranchId) -> bool {
+        self.session.as_ref().is_some_and(|session| session.current == branch)
+    }
+
+    /// The open turn of the current branch.
     #[must_use]
     pub fn live_here(&self) -> Option<&super::chat::model::live::Live> {
         self.branch().and_then(|branch| self.live.get(&branch.id))
@@ -447,12 +239,4 @@ impl Model {
             Focus::Context => vec![When::Overlay, When::Panel, When::Always],
         }
     }
-}
-
-/// A place moved by some steps within a list.
-#[must_use]
-pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
-    let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-    let to = if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step) };
-    to.min(last)
 }

@@ -1,7 +1,8 @@
 //! Which panes are seen, and how wide: worked out from the arrangement, the size of the screen and the focus.
 //! Not for: rows and columns of each pane (the layout), or remembering (`config::panes`).
 
-use super::{Focus, Model};
+use super::Model;
+use super::focus::Focus;
 use crate::config::panes;
 
 /// How one class of screens is arranged.

@@ -1,7 +1,7 @@
 //! The mouse: what lies where in the frame that was drawn last, and what the pointer was doing.
 //! Not for: what a click does (`update`).
 
-use super::Focus;
+use super::focus::Focus;
 use ratatui::layout::Rect;
 
 /// What the pointer did, at a column and a row.

@@ -1,10 +1,8 @@
 //! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
 //! Not for: contents (`bodies`) or what is drawn (`conversation`, `chat::model::branches`).
 
-use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::{self, Branch, SessionCard};
@@ -13,30 +11,13 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::task;
 use crate::domain::conversation::tree::Tree;
-use crate::domain::planning::mode::Mode;
 use crate::domain::tool::trace::ToolTrace;
+use crate::engine::api::Settings;
 use crate::tui::screens::tree::model_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 
 /// How many tool traces are kept for the list.
 const TRACES: usize = 500;
-
-/// Which model a branch asks, and by what rules.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// Profile.
-    pub profile: String,
-    /// Model.
-    pub model: ModelInfo,
-    /// Mode.
-    pub mode: Mode,
-    /// Policy.
-    pub policy: String,
-    /// Layout.
-    pub layout: String,
-    /// Whether it can be called now.
-    pub ready: Result<(), Failure>,
-}
 
 /// The open session.
 #[derive(Clone, Debug)]

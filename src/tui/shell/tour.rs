@@ -3,10 +3,11 @@
 
 use super::commands::{self, Line, RunCommand};
 use super::terminal;
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Door, Events};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Facts, Model};
+use crate::tui::model::{Facts, Model};
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::screens::tour::model::{Tour, rows};
 use crate::tui::{Workbench, update};

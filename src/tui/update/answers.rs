@@ -1,22 +1,22 @@
 //! Answers to requests, each told apart by what its ticket was for. Strangers are dropped.
 //! Not for: events that come by themselves (`engine`).
 
-use super::engine::{show, solved};
-use super::{open, send, trouble};
+use super::effects::{send, trouble};
+use super::open;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Node;
-use crate::engine::api::{Answer, Finding, ProgramRequest, Request, SessionView, Ticket, TransitionReport};
-use crate::tui::chat::model::composer::Draft;
+use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView, Ticket, TransitionReport};
 use crate::tui::chat::model::plan::DisplayedPlan;
-use crate::tui::chat::update::{ask, completing, composing, copying, folder, queueing};
-use crate::tui::model::Found;
+use crate::tui::chat::update::{ask, completing, composing, copying, folder, planning, queueing};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::{Severity, WAITING};
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::request::model::RequestScreen;
@@ -38,7 +38,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::Ask { branch, draft, .. }, result) => {
             model.status.end(WAITING);
             if !queueing::refused(model, branch, &draft, &result, out) {
-                asked(model, branch, draft, result);
+                ask::asked(model, branch, draft, result);
             }
         }
         (P::Turn(branch), result) => queueing::turn_came(model, branch, result, out),
@@ -56,7 +56,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         (P::Replan, Ok(A::Planned(planned))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
-                show(model, DisplayedPlan { generation, branch, draft, solved: solved(planned) });
+                planning::show(model, DisplayedPlan { generation, branch, draft, solved: planned });
             }
         }
         (P::Replan, Err(failure)) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
@@ -101,7 +101,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
                 model.status.report("reload", said, model.now);
             }
         }
-        (P::Doctor, Ok(A::Doctor(findings))) => looked(model, findings),
+        (P::Doctor, Ok(A::Doctor(findings))) => model.findings = findings,
         (P::FolderSettings, Ok(A::FolderSettings(card))) => folder::came(model, card.as_deref()),
 
         // Screens.
@@ -166,15 +166,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
     }
 }
 
-/// An answer that is only a sentence, or a failure. What else it brings comes as an event too.
-fn said(model: &mut Model, result: Result<Answer, Failure>) {
-    match result {
-        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Severity::Notice, text, model.now),
-        Ok(_) => {}
-        Err(failure) => trouble(model, &failure),
-    }
-}
-
 /// A session that could not be opened: a sentence is not seen under a full screen.
 fn unopened(model: &mut Model, failure: &Failure) {
     model.layers.clear();
@@ -193,11 +184,6 @@ fn item_steps(model: &mut Model, atom: Atom, steps: &[TransitionReport]) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.steps.insert(atom.key(), steps.iter().map(TransitionReport::sentence).collect());
     }
-}
-
-fn looked(model: &mut Model, findings: Vec<Finding>) {
-    let found = |f: Finding| Found { subject: f.subject, ok: f.ok, text: f.text, todo: f.todo };
-    model.findings = findings.into_iter().map(found).collect();
 }
 
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
@@ -242,43 +228,6 @@ fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     }
     if model.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
         send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out);
-    }
-}
-
-pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
-    let Err(failure) = result else {
-        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
-        let now = model.composer.draft();
-        if here
-            && now.kind == draft.kind
-            && let Some(rest) = now.text.strip_prefix(&*draft.text)
-        {
-            model.composer.sent(&draft.text);
-            model.composer.paste(rest);
-        }
-        model.plan.touch(model.now);
-        return;
-    };
-    match failure.kind {
-        FailureKind::Stale => {
-            let key = model.keys.key_of(crate::tui::model::Action::Send).unwrap_or_default();
-            let text = format!(
-                "The plan changed before it was sent, so nothing was sent. Check it, then press \
-                {key} again."
-            );
-            model.status.say(Severity::Trouble, text, model.now);
-        }
-        FailureKind::Busy => open::busy(model, branch, draft, &failure),
-        FailureKind::Blocked => open::blocked(model, branch, &failure),
-        FailureKind::User
-        | FailureKind::Provider
-        | FailureKind::Store
-        | FailureKind::Config
-        | FailureKind::Internal => {
-            model.live.remove(&branch);
-            model.conversation.failed.insert(branch, failure);
-            model.conversation.follow();
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events of the engine: what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, comfort};
+use super::answers;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::race::BranchRun;
@@ -10,21 +10,17 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::tag::Tag;
-use crate::domain::planning::plan::Warning;
 use crate::domain::tool::trace::ToolTrace;
+use crate::engine::DraftKind;
 use crate::engine::api::{
-    self, Event, IndexingEvent, Planned, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
+    Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, Settings, SummaryEvent, ToolEvent, TurnEvent,
 };
-use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::live::{Live, Retry};
-use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
-use crate::tui::chat::update::{ask, branches, queueing, quit};
+use crate::tui::chat::update::{ask, branches, planning, queueing, quit};
 use crate::tui::model::Model;
-use crate::tui::model::session::Settings;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::request::model::{Content, RequestScreen};
 use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
@@ -33,7 +29,7 @@ use std::sync::Arc;
 pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
-        Event::Planned { branch, generation, planned } => planned_came(model, branch, generation, planned),
+        Event::Planned { branch, generation, planned } => planning::planned_came(model, branch, generation, planned),
         Event::Session(event) => session(model, event, out),
         Event::Turn(event) => turn(model, event, out),
         Event::Tool(event) => tool(model, event, out),
@@ -161,61 +157,8 @@ fn opened(model: &mut Model, branch: BranchId, text: Arc<str>, after: Option<Nod
     let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
     model.live.insert(branch, Live { head, ..Live::open(text, after, model.now) });
     model.plan.best = model.plan.best.filter(|best| best.branch != branch);
-    if is_current(model, branch) {
+    if model.is_current(branch) {
         model.conversation.follow();
-    }
-}
-
-fn is_current(model: &Model, branch: BranchId) -> bool {
-    model.session.as_ref().is_some_and(|session| session.current == branch)
-}
-
-fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
-    if !is_current(model, branch) || generation < model.plan.generation {
-        return;
-    }
-    let Some((_, draft)) = model.plan.asked.clone().filter(|(asked, _)| *asked == branch) else { return };
-    show(model, DisplayedPlan { generation, branch, draft, solved: solved(planned) });
-}
-
-pub(super) fn solved(planned: Planned) -> PlanResult {
-    match planned {
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix, breaks } => {
-            PlanResult::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix, breaks }
-        }
-        Planned::Blocked(blocked) => PlanResult::Blocked(blocked),
-    }
-}
-
-pub(super) fn show(model: &mut Model, shown: DisplayedPlan) {
-    let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
-    if !same {
-        announce(model, &shown);
-        let content = match &shown.solved {
-            PlanResult::Plan { plan, .. } => Content::Plan(plan.clone()),
-            PlanResult::Blocked(blocked) => Content::Blocked(blocked.clone()),
-        };
-        for overlay in model.layers.all_mut::<RequestScreen>() {
-            overlay.show(content.clone());
-        }
-    }
-    model.plan.reused(&shown);
-    model.plan.outdated = false;
-    model.plan.shown = Some(shown);
-}
-
-/// Says once that the window took another size.
-fn announce(model: &mut Model, shown: &DisplayedPlan) {
-    let said = |shown: &DisplayedPlan| match &shown.solved {
-        PlanResult::Plan { plan, .. } => {
-            let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
-            adjusted.map(Warning::sentence)
-        }
-        PlanResult::Blocked(_) => None,
-    };
-    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
-    if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
-        model.status.say(Severity::Notice, text, model.now);
     }
 }
 
@@ -263,7 +206,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     if other {
         screens::summaries::update::list(model, out);
     }
-    if is_current(model, id) {
+    if model.is_current(id) {
         model.plan.outdated = true;
     }
 }
@@ -289,7 +232,7 @@ fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
 
 /// Whether a person looks at a branch now: stands on it, or has it in an arena that is open.
 fn seen_now(model: &Model, id: BranchId) -> bool {
-    is_current(model, id) || model.layers.last().is_some_and(|screen| screen.shows(id))
+    model.is_current(id) || model.layers.last().is_some_and(|screen| screen.shows(id))
 }
 
 fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
@@ -316,24 +259,18 @@ fn trace_came(model: &mut Model, trace: ToolTrace) {
     model.relink();
 }
 
-fn closed(
-    model: &mut Model,
-    branch: BranchId,
-    draft: Option<api::Draft>,
-    failure: Option<Failure>,
-    out: &mut Vec<Cmd>,
-) {
-    comfort::ended(model, branch, failure.is_some(), out);
+fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Option<Failure>, out: &mut Vec<Cmd>) {
+    notify(model, branch, failure.is_some(), out);
     let live = model.live.remove(&branch);
     let stopped = live.as_ref().is_some_and(|live| live.stopping);
     let before = live.and_then(|live| live.head);
-    let here = is_current(model, branch);
+    let here = model.is_current(branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
             model.composer.give_back(branch, &draft.text);
         } else if model.composer.is_empty() {
             match draft.kind {
-                api::DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
+                DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
                 _ => model.composer.set(&draft.text, DraftKind::Message),
             }
         }
@@ -372,9 +309,20 @@ fn state(
     }
 }
 
-fn settings_came(model: &mut Model, branch: BranchId, settings: api::Settings) {
-    let api::Settings { profile, model: info, mode, policy, layout, ready } = settings;
+fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
     if let Some(session) = &mut model.session {
-        session.settings.insert(branch, Settings { profile, model: info, mode, policy, layout, ready });
+        session.settings.insert(branch, settings);
     }
+}
+
+/// A turn has ended: a person who looks elsewhere is told of a long one.
+fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
+    let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
+    if live.seconds(model.now) < u64::from(model.screen.notify_after) {
+        return;
+    }
+    let named = model.session.as_ref().and_then(|session| session.find(branch));
+    let name = crate::tui::model::title::name(named.map_or("", |branch| branch.name.as_str()));
+    let what = if failed { "The call failed" } else { "The answer is complete" };
+    out.push(Cmd::Notify(format!("{what} on {name}, after {} s", live.seconds(model.now))));
 }

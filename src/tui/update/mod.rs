@@ -3,18 +3,21 @@
 
 pub(crate) mod actions;
 pub(crate) mod answers;
-pub(crate) mod comfort;
+pub(crate) mod effects;
 mod engine;
-pub(crate) mod keys;
+mod keys;
+mod leave;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+pub(crate) mod settings;
 mod travel;
 
 use super::chat::model::composer::{Draft, DraftKind};
 use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::{Cmd, Msg};
 
 /// Changes the model by what happened, and returns what is to be done outside.
@@ -40,8 +43,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             out.extend(here.then_some(Cmd::Reload(false)));
         }
         Msg::Touched => out.push(Cmd::Reload(false)),
-        Msg::Reloaded(result) => comfort::reloaded(model, result, &mut out),
-        Msg::Written(result) => comfort::written(model, result),
+        Msg::Reloaded(result) => settings::reloaded(model, result, &mut out),
+        Msg::Written(result) => settings::written(model, result),
         Msg::Ran(line, printed) => super::chat::update::printed::came(model, &line, printed),
         Msg::Engine(event) => engine::event(model, *event, &mut out),
         Msg::Wanted(nodes) => want(model, &nodes, &mut out),
@@ -54,9 +57,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Suspend => out.push(Cmd::Suspend),
         Msg::Composed(result) => super::chat::update::composing::edited(model, result),
     }
+    while let Some(action) = model.next_actions.pop_front() {
+        actions::run(model, action, None, &mut out);
+    }
     super::chat::update::completing::follow(model, &mut out);
     super::chat::update::composing::keep(model, &mut out);
-    super::chat::update::ask::replan_when_due(model, &mut out);
+    super::chat::update::planning::replan_when_due(model, &mut out);
     if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
         run(model, &mut out);
     }
@@ -77,33 +83,9 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
     out
 }
 
-/// Hands a request in and remembers what for.
-pub(crate) fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
-    model.tickets += 1;
-    model.pending.insert(model.tickets, what_for);
-    out.push(Cmd::Send(Ticket(model.tickets), request));
-    model.tickets
-}
-
 fn want(model: &mut Model, nodes: &[crate::domain::base::ids::NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
         send(model, Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), Pending::Bodies(nodes), out);
     }
-}
-
-/// A draft as the engine takes it.
-pub(crate) fn wire(draft: &Draft) -> api::Draft {
-    let kind = match draft.kind {
-        DraftKind::Message => api::DraftKind::Message,
-        DraftKind::Regenerate(node) => api::DraftKind::Regenerate(node),
-        DraftKind::Continue(node) => api::DraftKind::Continue(node),
-        DraftKind::Edit(node) => api::DraftKind::Edit(node),
-    };
-    api::Draft { text: draft.text.clone(), kind, search: draft.search }
-}
-
-/// Says a failure in one sentence.
-pub(crate) fn trouble(model: &mut Model, failure: &crate::domain::base::failure::Failure) {
-    model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }

@@ -1,8 +1,10 @@
 //! Moving about: in the topmost screen, else in the pane with the focus.
 //! Not for: what a screen makes of it (`screens`).
 
-use crate::tui::model::shift;
-use crate::tui::model::{Action, Focus, Model};
+use crate::config::keys::keymap::Action;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::list::shift;
 
 /// Up, down, pages and ends, in whatever has the focus.
 pub(super) fn travel(model: &mut Model, run: Action) {
@@ -48,5 +50,20 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
             model.tool = shift(model.tool, by, count.saturating_sub(1));
         }
         Focus::Context => {}
+    }
+}
+
+/// Moves the focus round the panes.
+pub(super) fn pane(model: &mut Model, step: i64) {
+    if !model.layers.is_empty() {
+        return;
+    }
+    let ring: Vec<Focus> =
+        Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
+    let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
+    let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
+    model.focus = ring[next % ring.len()];
+    if model.focus == Focus::Conversation {
+        model.conversation.reveal = true;
     }
 }

@@ -16,7 +16,7 @@ use pleach::engine::api::{
     TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::conversation::ScrollAnchor;
-use pleach::tui::model::Focus;
+use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::Msg;
 use std::sync::Arc;
 use uuid::Uuid;

@@ -226,7 +226,7 @@ fn escapes_are_shown_in_every_field() {
         }
     }
     stage.press("esc esc esc").msg(Msg::Paste(HOSTILE.into()));
-    stage.model.focus = pleach::tui::model::Focus::Composer;
+    stage.model.focus = pleach::tui::model::focus::Focus::Composer;
     clean(&stage.buffer(120, 40));
     let shown = stage.screen(250, 80);
     assert!(shown.contains("⟨U+001B⟩"), "the escape is shown");

@@ -67,7 +67,7 @@ impl Live {
     /// Draws.
     pub(crate) fn frame(&mut self) {
         self.buf.reset();
-        let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
+        let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
         self.msg(Msg::Wanted(wanted));
     }
 

@@ -2,19 +2,21 @@
 //! Not for: branches and settings (`branches`).
 
 use super::ask;
+use crate::config::keys::keymap::Action;
 use crate::domain;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{Act, BranchRequest, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
-use crate::tui::chat::model::composer::DraftKind;
+use crate::engine::api::{Act, BranchRequest, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Puts a mark on what is selected, or takes it off when it has it already.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {

@@ -1,68 +1,50 @@
 //! From the draft to the call: planning while typing, Enter, completing commands.
 //! Not for: the composer's own editing (`keys`), or carrying commands out (`commands`).
 
-use super::{commands, completing, queueing};
+use super::{completing, questions, queueing};
 use crate::config::commands::read;
+use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchWish;
-use crate::engine::api::{PlanRequest, Request, TurnRequest};
-use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::engine::api::{Draft, DraftKind, PlanRequest, Request, TurnRequest};
 use crate::tui::chat::model::slash;
+use crate::tui::model::Model;
+use crate::tui::model::pending::{PATIENCE, Pending};
 use crate::tui::model::status::{INDEXING, WAITING};
-use crate::tui::model::{Action, Model, PATIENCE, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{open, send, wire};
+use crate::tui::update::effects::send;
+use crate::tui::update::open;
 
-/// The draft of the next call: none while a command is typed.
-pub(crate) fn present(model: &mut Model) -> Draft {
-    if model.composer.commanding() { Draft::default() } else { model.composer.draft() }
-}
-
-/// Asks for a new plan when typing has rested.
-pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.plan.due.is_none_or(|due| due > model.now) {
-        return;
-    }
-    model.plan.due = None;
-    let Some(branch) = model.session.as_ref().map(|session| session.current) else { return };
-    let draft = present(model);
-    model.plan.generation += 1;
-    model.plan.asked = Some((branch, draft.clone()));
-    model.pending.retain(|_, what_for| *what_for != Pending::Replan);
-    let generation = model.plan.generation;
-    send(model, Request::Plan(PlanRequest::Replan { branch, generation, draft: wire(&draft) }), Pending::Replan, out);
-}
-
-/// Enter: sends exactly the plan on the screen, or a command.
-pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Enter: sends exactly the plan on the screen. Returns the line of a command, which the caller carries out.
+pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if completing::take(model, out) {
-        return;
+        return None;
     }
     if model.composer.commanding() {
-        command_line(model, out);
-        return;
+        return command_line(model);
     }
     let draft = model.composer.draft();
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {
         if model.queue.held(branch) {
             queueing::next(model, branch, true, out);
         }
-        return;
+        return None;
     }
     if queueing::put(model, branch, &draft) {
-        return;
+        return None;
     }
     if again(model, branch, &draft, out) {
-        return;
+        return None;
     }
     if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
-        open::blocked_here(model, branch);
-        return;
+        questions::blocked_here(model, branch);
+        return None;
     }
     let plan = model.plan.exactly(branch, &draft);
     ask(model, branch, draft, plan, out);
+    None
 }
 
 /// Enter on a draft that is being sent already: once it was said that it waits, it goes without what it waits for.
@@ -136,7 +118,7 @@ pub(crate) fn ask(
     out: &mut Vec<Cmd>,
 ) {
     model.conversation.failed.remove(&branch);
-    let request = Request::Turn(TurnRequest::Ask { branch, draft: wire(&draft), plan });
+    let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
     send(model, request, Pending::Ask { branch, draft, since, told: false }, out);
 }
@@ -161,13 +143,55 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Enter on a command: the selected completion where the line means nothing yet, else what the line means.
-fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Enter on a command: the selected completion where the line means nothing yet, else the line itself. None while the
+/// completion still needs words.
+fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::completions(&line).get(model.composer.choice).copied();
     match chosen.filter(|_| model.composer.choice > 0 || read::read(&line).is_err()) {
-        Some(row) if !row.words.is_empty() => drop(complete(model)),
-        Some(row) => commands::typed(model, &format!("/{}", row.name), out),
-        None => commands::typed(model, &line, out),
+        Some(row) if !row.words.is_empty() => {
+            complete(model);
+            None
+        }
+        Some(row) => Some(format!("/{}", row.name)),
+        None => Some(line),
+    }
+}
+
+/// Takes the answer to a call that was handed in: the composer is emptied, or the failure is shown.
+pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
+    let Err(failure) = result else {
+        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
+        let now = model.composer.draft();
+        if here
+            && now.kind == draft.kind
+            && let Some(rest) = now.text.strip_prefix(&*draft.text)
+        {
+            model.composer.sent(&draft.text);
+            model.composer.paste(rest);
+        }
+        model.plan.touch(model.now);
+        return;
+    };
+    match failure.kind {
+        FailureKind::Stale => {
+            let key = model.keys.key_of(Action::Send).unwrap_or_default();
+            let text = format!(
+                "The plan changed before it was sent, so nothing was sent. Check it, then press \
+                {key} again."
+            );
+            model.status.say(Severity::Trouble, text, model.now);
+        }
+        FailureKind::Busy => questions::busy(model, branch, draft, &failure),
+        FailureKind::Blocked => questions::blocked(model, branch, &failure),
+        FailureKind::User
+        | FailureKind::Provider
+        | FailureKind::Store
+        | FailureKind::Config
+        | FailureKind::Internal => {
+            model.live.remove(&branch);
+            model.conversation.failed.insert(branch, failure);
+            model.conversation.follow();
+        }
     }
 }

@@ -4,11 +4,13 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::{BranchRequest, Request};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Stands on a branch, here and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {

@@ -2,7 +2,7 @@
 //! line would only print is printed by the command line's own code and shown as a text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
 
-use super::{ask, branches, focus, printed, queueing, tags};
+use super::{ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{Compress, ContextCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
@@ -13,6 +13,7 @@ use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::read::{self, Typed};
 use crate::config::commands::setting::{Setting, SettingCommand};
 use crate::config::commands::system::{Traces, TracesCommand};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::race::Limits;
@@ -24,17 +25,20 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{BranchRequest, CallRequest, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks};
-use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::engine::api::{
+    BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
+};
+use crate::tui::model::Model;
 use crate::tui::model::panes::Shape;
+use crate::tui::model::pending::{ComparisonPurpose, Pending};
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
-use crate::tui::update::{actions, comfort, open, panes, send};
+use crate::tui::update::effects::send;
+use crate::tui::update::{actions, panes, settings};
 
 /// A way to find the message that is named.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
@@ -382,7 +386,7 @@ fn state(model: &mut Model, command: &StateCommand) -> Way {
     match command {
         StateCommand::Adopt => return Way::Run(Action::AdoptState),
         StateCommand::Edit { text } if !text.is_empty() => return Way::Print,
-        StateCommand::Show | StateCommand::Edit { .. } => open::state(model),
+        StateCommand::Show | StateCommand::Edit { .. } => state::edit(model),
     }
     Way::Done
 }
@@ -467,8 +471,8 @@ fn compress(model: &mut Model, wish: &Compress, out: &mut Vec<Cmd>) -> Way {
 
 fn theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) -> Way {
     match name {
-        Some(name) => comfort::keep_theme(model, name, out),
-        None => comfort::themes(model),
+        Some(name) => settings::keep_theme(model, name, out),
+        None => settings::themes(model),
     }
     Way::Done
 }

@@ -6,10 +6,12 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// Names asked for.

@@ -6,14 +6,16 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
-use crate::engine::api::{BranchRequest, Request, SessionRequest};
-use crate::tui::chat::model::composer::{self, DraftKind};
+use crate::engine::api::{BranchRequest, DraftKind, Request, SessionRequest};
+use crate::tui::chat::model::composer;
 use crate::tui::chat::model::queue::DraftSaveTime;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// How long after a change a draft is stored, in milliseconds.

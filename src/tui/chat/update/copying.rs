@@ -7,11 +7,12 @@ use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::model::excerpts::code_blocks;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! What stands where there is no message yet: how to begin, what was looked for, what to do.
 //! Not for: empty side panels, which say their own line.
 
-use crate::tui::model::Action;
-use crate::tui::model::Found;
+use crate::config::keys::keymap::Action;
+use crate::engine::api::Finding;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -95,8 +95,8 @@ fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
         return vec![Line::of(Ink::Dim, "Looking for model servers…")];
     }
     let glyphs = &look.theme.glyphs;
-    let server = |f: &&Found| f.subject.starts_with("profile ");
-    let named = |keep: &dyn Fn(&Found) -> bool| -> String {
+    let server = |f: &&Finding| f.subject.starts_with("profile ");
+    let named = |keep: &dyn Fn(&Finding) -> bool| -> String {
         let names =
             findings.iter().filter(server).filter(|f| keep(f)).map(|f| f.subject["profile ".len()..].to_owned());
         names.collect::<Vec<String>>().join(", ")

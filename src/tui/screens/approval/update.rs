@@ -2,18 +2,20 @@
 //! Not for: what a call would do (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
+use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::{ASKING, Severity};
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// Bytes of a command's output that are kept for the screen.

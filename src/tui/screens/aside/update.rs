@@ -4,10 +4,11 @@
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{send, trouble};
 
 /// `/aside TEXT`
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 
 /// The list of calls.
 #[derive(Clone, Debug)]

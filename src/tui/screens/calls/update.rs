@@ -9,12 +9,13 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
 use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::{acts, printed};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Calls that are looked at for the few lines in the overlay.
 pub(crate) const FEW: u32 = 24;
@@ -102,7 +103,7 @@ pub(crate) fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
 /// It could not be told: the empty screen goes again.
 pub(crate) fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
     model.layers.close::<DiffView>(|view| view.ticket == ticket);
-    crate::tui::update::trouble(model, failure);
+    crate::tui::update::effects::trouble(model, failure);
 }
 
 /// An item over all calls of the branch.

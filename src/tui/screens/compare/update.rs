@@ -6,11 +6,13 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::Comparison;
 use crate::engine::api::{BranchRequest, ItemName, Request};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// The branch selected in the tree beside the one stood on.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -76,7 +78,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, compared: Box<Comparison>) {
 /// They could not be compared.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
     model.layers.close::<CompareView>(|view| view.ticket == ticket);
-    crate::tui::update::trouble(model, failure);
+    crate::tui::update::effects::trouble(model, failure);
 }
 
 /// Enter: what differs between the plans of both last calls.

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
 use crate::domain::summary::versions::{Editable, EditableKind, Version};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// Beside what a version is shown.

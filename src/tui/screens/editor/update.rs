@@ -11,14 +11,16 @@ use crate::engine::api::{
     SessionRequest, SummaryAct, ToolRequest,
 };
 use crate::tui::chat::model::composer;
-use crate::tui::chat::update::{ask, branches};
+use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{send, trouble};
 use tui_textarea::CursorMove;
 
 /// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
@@ -299,7 +301,7 @@ pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
-    let draft = wire(&ask::present(model));
+    let draft = model.composer.next_draft();
     let request = Request::Editable(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
     let ticket = send(model, request, Pending::TryPolicy, out);
     with(model, |shop| shop.tried = Some(PolicyTrial { policy, ticket, result: None }));

@@ -1,10 +1,10 @@
 //! A list that is filtered by typing: sessions, models, all actions.
 //! Not for: what choosing does (`update`).
 
+use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::tui::model::Action;
 use crate::tui::model::fuzzy::{Fuzzy, Score};
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl Picker {
 
     /// All actions, each once: `recent` ones first, the others by their groups.
     #[must_use]
-    pub fn palette(keys: &crate::tui::model::Keymap, recent: &[Action]) -> Self {
+    pub fn palette(keys: &crate::config::keys::keymap::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
             label: format!("{:<wide$}  {}", action.name(), action.short()),
@@ -219,7 +219,7 @@ pub fn matches(text: &str, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::model::Keymap;
+    use crate::config::keys::keymap::Keymap;
 
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);

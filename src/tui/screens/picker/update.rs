@@ -2,6 +2,7 @@
 //! Not for: what acts do to the selected line (`acts`).
 
 use super::model::{Choice, Entry, Kind, Picker};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
@@ -9,12 +10,13 @@ use crate::domain::call::tokens::short;
 use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{run_next, send, trouble};
 
 /// Opens the list of sessions, or of those that hold these words.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
@@ -172,12 +174,12 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Choice::Message(node) => crate::tui::screens::search::update::go(model, node, out),
         Choice::Theme(name) => {
             model.layers.pop();
-            crate::tui::update::comfort::keep_theme(model, &name, out);
+            crate::tui::update::settings::keep_theme(model, &name, out);
         }
         Choice::Action(action) => {
             model.layers.pop();
             remember(model, action);
-            crate::tui::update::actions::run(model, action, None, out);
+            run_next(model, action);
         }
         Choice::Session(id) => {
             let request =

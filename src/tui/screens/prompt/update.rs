@@ -5,10 +5,11 @@ use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, Request, SessionRequest};
 use crate::tui::chat::update::{focus, quit, tags};
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Enter: the line is taken.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {

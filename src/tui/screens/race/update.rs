@@ -2,6 +2,7 @@
 //! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
@@ -11,16 +12,19 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
-use crate::engine::api::{Answer, BranchRequest, CallRequest, ItemName, ReplayedCall, Request, TurnRequest};
-use crate::tui::chat::model::composer::Draft;
+use crate::engine::api::{
+    Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, Request, TurnRequest,
+};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::{ComparisonPurpose, Pending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{send, trouble};
 
 /// What came of a request.
 pub(crate) fn answered(
@@ -151,7 +155,7 @@ pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text
 
 /// The branches of a race are there: the prompt is asked on each.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
-    let draft = wire(&Draft { text: text.into(), ..Draft::default() });
+    let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
     let ids: Vec<(BranchId, String)> = made
         .iter()
@@ -228,4 +232,23 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
     model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+}
+
+/// Puts `/race` and two modes before the message in the composer.
+pub(crate) fn start(model: &mut Model) {
+    model.layers.clear();
+    model.focus = Focus::Composer;
+    if model.composer.first_line().starts_with("/race ") {
+        return;
+    }
+    let text = model.composer.draft().text;
+    if text.contains('\n') {
+        let text = "A race takes a question of one line; your message is unchanged.";
+        return model.status.say(Severity::Notice, text, model.now);
+    }
+    let line = format!("/race mode:off mode:heavy {text}");
+    model.composer.set(&line, DraftKind::Message);
+    let text =
+        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; Enter starts it.";
+    model.status.report("race", text, model.now);
 }

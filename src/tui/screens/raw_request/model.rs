@@ -5,8 +5,8 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::request::{self, Block, BlockKind};
-use crate::tui::chat::model::composer::Draft;
-use crate::tui::model::shift;
+use crate::engine::api::Draft;
+use crate::tui::model::list::shift;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;

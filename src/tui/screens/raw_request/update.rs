@@ -2,19 +2,21 @@
 //! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
 
 use super::model::{EditedRequest, Part, RawRequestScreen};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, BodyFault};
-use crate::engine::api::{Answer, BodyCount, Exact, PlanRequest, RawRequest, Request};
-use crate::tui::chat::model::composer::{self, Draft};
+use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest, Request};
+use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{answers, send, trouble, wire};
+use crate::tui::update::effects::{send, trouble};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
@@ -28,7 +30,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let draft = ask::present(model);
+    let draft = model.composer.next_draft();
     send(
         model,
         Request::Plan(PlanRequest::Exact { branch, act: Exact::Show }),
@@ -159,7 +161,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
-    let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
+    let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
     model.layers.push(raw);
@@ -179,7 +181,7 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(hand) => {
             hand.sending = true;
             model.conversation.failed.remove(&branch);
-            let act = Exact::Send { draft: wire(&draft), body };
+            let act = Exact::Send { draft: draft.clone(), body };
             send(
                 model,
                 Request::Plan(PlanRequest::Exact { branch, act }),
@@ -209,7 +211,7 @@ pub(crate) fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Ha
             model.layers.clear();
             (model.unsent, model.unwritten) = (None, None);
             model.conversation.follow();
-            answers::asked(model, branch, draft, Ok(answer));
+            ask::asked(model, branch, draft, Ok(answer));
         }
         Err(failure) => {
             if let Some(hand) = edited_on_screen(model, digest) {

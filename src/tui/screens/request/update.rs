@@ -4,18 +4,20 @@
 
 use super::model::{Content, RequestScreen, turns_of_range};
 use super::model_preview::ActOutcome;
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::{send, wire};
+use crate::tui::update::effects::send;
 
 /// How long the selection must rest before it is asked what its act would do, in milliseconds.
 const REST: u64 = 150;
@@ -226,7 +228,7 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(wish) = overlay.ahead.wish.clone() else { return };
     let items = wish.atoms.into_iter().map(ItemName::Atom).collect();
     let act = Act::Set { kind: wish.kind, toggle: wish.toggle };
-    let request = Request::Plan(PlanRequest::Preview { branch, draft: wire(&draft), items, act });
+    let request = Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act });
     let ticket = send(model, request, Pending::Ahead, out);
     if let Some(overlay) = on_top(model) {
         overlay.ahead.ticket = Some(ticket);

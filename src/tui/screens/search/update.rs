@@ -7,10 +7,12 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Messages that are asked for.
 const LIMIT: usize = 200;

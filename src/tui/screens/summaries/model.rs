@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

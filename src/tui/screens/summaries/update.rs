@@ -2,19 +2,21 @@
 //! Not for: moving about in either (`update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
 use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{send, trouble};
 use std::sync::Arc;
 
 /// Opens the draft that waits or is being made; without one, has one made. The same key closes it.

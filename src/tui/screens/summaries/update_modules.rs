@@ -6,10 +6,11 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Has a summary of a folder or file made.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {

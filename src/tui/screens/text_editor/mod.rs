@@ -6,8 +6,8 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::chat::model::composer;
+use crate::tui::chat::update::typing::input;
 use crate::tui::screens::screen::prelude::*;
-use crate::tui::update::keys::input;
 use model::Editor;
 
 impl Screen for Editor {

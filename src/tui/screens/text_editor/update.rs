@@ -2,12 +2,14 @@
 //! Not for: what becomes of a saved request (`raw_request`) or of a thing with versions (`editor`).
 
 use super::model::{Edited, Editor};
+use crate::config::keys::keymap::Action;
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use editor::model::EditorScreen;
 
 /// Leaves the editor, or asks first.

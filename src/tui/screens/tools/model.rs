@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
 /// A line of the list.

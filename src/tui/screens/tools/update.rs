@@ -6,12 +6,13 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{send, trouble};
 
 fn top(model: &Model) -> Option<&ToolsScreen> {
     model.layers.top::<ToolsScreen>()

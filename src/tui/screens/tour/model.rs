@@ -1,12 +1,14 @@
 //! How far a tour has come, and what things were like before.
 //! Not for: what the steps are (`model_steps`), or when one is done (`update`).
 
+use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
-use crate::tui::model::{Action, Model, When};
+use crate::engine::api::Planned;
+use crate::tui::chat::model::plan::DisplayedPlan;
+use crate::tui::model::Model;
 use std::sync::Arc;
 
 /// One of the nine steps.
@@ -100,7 +102,7 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
     match &shown.solved {
-        PlanResult::Plan { digest, .. } if model.plan.current() => Some((shown, *digest)),
+        Planned::Plan { request_digest: digest, .. } if model.plan.current() => Some((shown, *digest)),
         _ => None,
     }
 }

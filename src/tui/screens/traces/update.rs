@@ -2,18 +2,21 @@
 //! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
+use crate::config::keys::keymap::Action;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// Opens the screen; from the panel, with the call that is selected there. The same key closes it.

@@ -5,11 +5,12 @@ use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Opens the tree at the selected message; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
@@ -17,7 +18,7 @@ pub(crate) fn open(model: &mut Model) {
         model.layers.pop();
         return;
     }
-    let here = model.focus == crate::tui::model::Focus::Conversation;
+    let here = model.focus == crate::tui::model::focus::Focus::Conversation;
     let slot = model.conversation.selected().filter(|_| here);
     let node = model.session.as_ref().zip(slot).map(|(session, slot)| session.tree.head(slot).id);
     open_at(model, node);

@@ -7,10 +7,11 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::ledger::Ledger;
 use crate::engine::api::{CallRequest, Request};
 use crate::tui::chat::update::printed;
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{send, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {

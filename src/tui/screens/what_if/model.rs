@@ -4,8 +4,8 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::what_if::{Figures, WhatIf};
-use crate::tui::chat::model::composer::Draft;
-use crate::tui::model::shift;
+use crate::engine::api::Draft;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// See the module.

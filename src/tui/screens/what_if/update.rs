@@ -7,11 +7,12 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
 use crate::engine::api::{PlanRequest, Request};
-use crate::tui::chat::update::{ask, branches};
+use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::pending::{ComparisonPurpose, Pending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{send, trouble};
 use std::sync::Arc;
 
 /// Opens the list, or closes it.
@@ -20,7 +21,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let draft = ask::present(model);
+    let draft = model.composer.next_draft();
     model.layers.push(WhatIfScreen::new(branch, draft));
     work_out(model, out);
 }
@@ -28,7 +29,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Asks for what the open list lacks.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
-    let (branch, draft) = (strip.branch, wire(&strip.draft));
+    let (branch, draft) = (strip.branch, strip.draft.clone());
     model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(ComparisonPurpose::WhatIf(_))));
     send(
         model,

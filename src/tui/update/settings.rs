@@ -1,42 +1,16 @@
-//! Keys one after the other, themes, reading the configuration again, telling of a long run's end.
-//! Not for: how the screen is arranged (`panes`).
+//! Settings of the screen: themes, the mouse, and the configuration when it is read again.
+//! Not for: the arrangement of the panes (`panes`).
 
-use super::{actions, send};
-use crate::domain::base::ids::BranchId;
+use super::effects::send;
+use crate::config::keys::keymap::Action;
 use crate::engine::api::{ProgramRequest, Request};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Chord, Key, Model, Pending, Step, title};
 use crate::tui::msg::{Cmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 
-/// Takes a key that leads, or follows one. False when it is no matter of several keys.
-pub(super) fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
-    let first = model.leading.0.is_empty();
-    if !first && chord == Chord::plain(Key::Esc) {
-        model.leading.0.clear();
-        return true;
-    }
-    let mut typed = model.leading.0.clone();
-    typed.push(chord);
-    match model.keys.step(&typed, &model.places()) {
-        Step::More => model.leading = (typed, if first { model.now } else { model.leading.1 }),
-        Step::Run(_) | Step::Nothing if first => return false,
-        Step::Run(action) => {
-            model.leading.0.clear();
-            actions::run(model, action, None, out);
-        }
-        Step::Nothing => {
-            model.leading.0.clear();
-            let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
-            let help = model.keys.key_of(Action::Help).unwrap_or_default();
-            let text = format!("{} does nothing; {help} shows all keys.", words.join(" "));
-            model.status.report("leader", text, model.now);
-        }
-    }
-    true
-}
-
-/// Lets the mouse click and scroll here, or leaves it to the terminal.
+/// Turns the mouse on or off.
 pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
     model.facts.mouse = !model.facts.mouse;
     out.push(Cmd::Mouse(model.facts.mouse));
@@ -49,7 +23,7 @@ pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
     model.status.report("mouse", text, model.now);
 }
 
-/// The list of themes; what is selected is shown.
+/// Opens the list of themes. The selected theme is shown while the list is open.
 pub(crate) fn themes(model: &mut Model) {
     let wide = model.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let entry = |(name, about): &(String, String)| Entry {
@@ -63,7 +37,7 @@ pub(crate) fn themes(model: &mut Model) {
     model.layers.push(picker);
 }
 
-/// Keeps a theme for good.
+/// Chooses a theme and has it written to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.themes.iter().map(|(name, _)| name.as_str()).collect();
@@ -79,7 +53,7 @@ pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A choice was written.
+/// Reports whether the choice of a theme was written.
 pub(super) fn written(model: &mut Model, result: Result<String, String>) {
     match result {
         Ok(text) => model.status.report("theme", text, model.now),
@@ -87,7 +61,7 @@ pub(super) fn written(model: &mut Model, result: Result<String, String>) {
     }
 }
 
-/// The configuration was read again.
+/// Applies the configuration that was read again.
 pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec<Cmd>) {
     let fresh = match result {
         Ok(fresh) => *fresh,
@@ -113,35 +87,4 @@ pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, ou
         model.status.say(Severity::Trouble, problem, model.now);
     }
     send(model, Request::Program(ProgramRequest::Reload), Pending::Reload(fresh.asked), out);
-}
-
-/// A turn has ended: a person who looks elsewhere is told of a long one.
-pub(super) fn ended(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
-    let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
-    if live.seconds(model.now) < u64::from(model.screen.notify_after) {
-        return;
-    }
-    let named = model.session.as_ref().and_then(|session| session.find(branch));
-    let name = title::name(named.map_or("", |branch| branch.name.as_str()));
-    let what = if failed { "The call failed" } else { "The answer is complete" };
-    out.push(Cmd::Notify(format!("{what} on {name}, after {} s", live.seconds(model.now))));
-}
-
-/// Puts the message behind `/race`, or only the word where there is none.
-pub(super) fn start_race(model: &mut Model) {
-    model.layers.clear();
-    model.focus = crate::tui::model::Focus::Composer;
-    if model.composer.first_line().starts_with("/race ") {
-        return;
-    }
-    let text = model.composer.draft().text;
-    if text.contains('\n') {
-        let text = "A race takes a question of one line; your message is unchanged.";
-        return model.status.say(Severity::Notice, text, model.now);
-    }
-    let line = format!("/race mode:off mode:heavy {text}");
-    model.composer.set(&line, crate::tui::chat::model::composer::DraftKind::Message);
-    let text =
-        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; Enter starts it.";
-    model.status.report("race", text, model.now);
 }
