@@ -11,12 +11,13 @@ pub mod theme;
 pub mod update;
 pub mod view;
 
-use crate::config::keys::keymap::Keymap;
+use crate::config::keys::keymap::{Key, Keymap};
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
-use model::{Facts, Key, Model, Pending};
+use model::pending::{Pending, SessionPending};
+use model::{Facts, Model};
 use msg::{Cmd, Msg, Taken};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
@@ -381,7 +382,8 @@ impl Workbench {
 
     /// Whether the first session is not open yet, so that words typed now have no place to go to.
     fn opening(&self) -> bool {
-        self.model.session.is_none() && self.model.pending.values().any(|what_for| *what_for == Pending::Open)
+        self.model.session.is_none()
+            && self.model.pending.values().any(|what_for| *what_for == Pending::Session(SessionPending::Open))
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {

@@ -19,7 +19,7 @@ use crate::domain::tool::rerun::AgainView;
 use crate::engine::api::Finding;
 use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use focus::Focus;
-use pending::{PATIENCE, Pending};
+use pending::Pending;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 
@@ -191,7 +191,7 @@ impl Model {
     /// When it is to be said that a call waits for its plan.
     fn wait_to_tell(&self) -> Option<u64> {
         let due = |pending: &Pending| match pending {
-            Pending::Ask { since, told: false, .. } => Some(since + PATIENCE),
+            Pending::Turn(turn) => turn.tell_at(),
             _ => None,
         };
         self.pending.values().filter_map(due).min()

@@ -3,7 +3,7 @@
 
 use super::effects::send;
 use super::{leave, open, panes, settings, travel};
-use crate::config::leave::keymap::{Action, Chord};
+use crate::config::keys::keymap::{Action, Chord};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
@@ -14,7 +14,7 @@ use crate::tui::chat::update::{
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::panes::Shape;
-use crate::tui::model::pending::Pending;
+use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::help::model::HelpScreen;
@@ -104,7 +104,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Palette => picker::update::palette(model),
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
-        A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
+        A::Doctor => {
+            drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out))
+        }
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
         A::Focus => focus::prompt(model),
@@ -147,7 +149,12 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
         A::NewSession => {
-            send(model, Request::Session(SessionRequest::New { title: String::new() }), Pending::Open, out);
+            send(
+                model,
+                Request::Session(SessionRequest::New { title: String::new() }),
+                Pending::Session(SessionPending::Open),
+                out,
+            );
         }
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),

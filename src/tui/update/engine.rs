@@ -11,7 +11,6 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::DraftKind;
 use crate::engine::api::{
     Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, Settings, SummaryEvent, ToolEvent, TurnEvent,
 };
@@ -89,7 +88,7 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
 fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
         ToolEvent::Trace(trace) => trace_came(model, *trace),
-        ToolEvent::Output { branch, run, text, .. } => screens::approval::update::said(model, branch, run, &text),
+        ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
         ToolEvent::Approval { branch, pending } => screens::approval::update::came(model, branch, pending),
         ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
         ToolEvent::ServersChanged => screens::tools::update::changed(model, out),

@@ -57,7 +57,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Cancels a call that waits for its plan. The answer to the call says so.
 fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
-    let asks = |pending: &Pending| matches!(pending, Pending::Ask { branch: on, .. } if *on == branch);
+    let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.pending.values().any(asks);
     if waits {
         send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);

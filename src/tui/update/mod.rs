@@ -10,13 +10,15 @@ mod leave;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+pub(crate) mod session;
 pub(crate) mod settings;
 mod travel;
 
 use super::chat::model::composer::{Draft, DraftKind};
-use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
+use crate::engine::api::{ProgramRequest, Request, SessionRequest};
+use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
+use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, Msg};
 
@@ -73,9 +75,14 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 /// The first commands: open the session that was wished, and look around where nothing is set up.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
-    send(model, Request::Session(SessionRequest::Open { session, branch, create: true }), Pending::Open, &mut out);
+    send(
+        model,
+        Request::Session(SessionRequest::Open { session, branch, create: true }),
+        Pending::Session(SessionPending::Open),
+        &mut out,
+    );
     if model.facts.first_start {
-        send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, &mut out);
+        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), &mut out);
     }
     for problem in model.keys.problems().to_vec() {
         model.status.say(Severity::Trouble, problem, model.now);
@@ -86,6 +93,11 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
 fn want(model: &mut Model, nodes: &[crate::domain::base::ids::NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
-        send(model, Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), Pending::Bodies(nodes), out);
+        send(
+            model,
+            Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }),
+            Pending::Message(MessagePending::Contents),
+            out,
+        );
     }
 }

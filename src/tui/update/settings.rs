@@ -1,14 +1,33 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
 //! Not for: the arrangement of the panes (`panes`).
 
-use super::effects::send;
+use super::effects::{said, send};
 use crate::config::keys::keymap::Action;
-use crate::engine::api::{ProgramRequest, Request};
+use crate::domain::base::failure::Failure;
+use crate::engine::api::{Answer, ProgramRequest, Request};
+use crate::tui::chat::update::folder;
 use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
+use crate::tui::model::pending::{Pending, ProgramPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+
+/// Takes the answers to requests about the program.
+pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Result<Answer, Failure>) {
+    match (pending, result) {
+        (ProgramPending::Reload(asked), Ok(Answer::Done(text))) => {
+            if asked || !text.is_empty() {
+                let text = if text.is_empty() { "Settings read again; nothing changed." } else { text.as_str() };
+                model.status.report("reload", text, model.now);
+            }
+        }
+        (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.findings = findings,
+        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
+        (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
+            said(model, result);
+        }
+    }
+}
 
 /// Turns the mouse on or off.
 pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -86,5 +105,5 @@ pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, ou
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
         model.status.say(Severity::Trouble, problem, model.now);
     }
-    send(model, Request::Program(ProgramRequest::Reload), Pending::Reload(fresh.asked), out);
+    send(model, Request::Program(ProgramRequest::Reload), Pending::Program(ProgramPending::Reload(fresh.asked)), out);
 }

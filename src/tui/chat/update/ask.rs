@@ -1,20 +1,21 @@
 //! From the draft to the call: planning while typing, Enter, completing commands.
 //! Not for: the composer's own editing (`keys`), or carrying commands out (`commands`).
 
-use super::{completing, questions, queueing};
+use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
 use crate::config::keys::keymap::Action;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchWish;
-use crate::engine::api::{Draft, DraftKind, PlanRequest, Request, TurnRequest};
+use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
+use crate::tui::chat::model::pending::{PATIENCE, TurnPending};
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
-use crate::tui::model::pending::{PATIENCE, Pending};
-use crate::tui::model::status::{INDEXING, WAITING};
+use crate::tui::model::pending::Pending;
+use crate::tui::model::status::{INDEXING, Severity, WAITING};
 use crate::tui::msg::Cmd;
 use crate::tui::update::effects::send;
-use crate::tui::update::open;
 
 /// Enter: sends exactly the plan on the screen. Returns the line of a command, which the caller carries out.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
@@ -51,7 +52,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.pending.iter().find_map(|(ticket, pending)| match pending {
-        Pending::Ask { branch: b, draft: d, told, .. } if *b == branch && same(d) => {
+        Pending::Turn(TurnPending::Ask { branch: b, draft: d, told, .. }) if *b == branch && same(d) => {
             Some((*ticket, *told && d.search != SearchWish::Never))
         }
         _ => None,
@@ -69,7 +70,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.pending.values_mut() {
-        if let Pending::Ask { since, told, .. } = pending
+        if let Pending::Turn(TurnPending::Ask { since, told, .. }) = pending
             && !*told
             && *since + PATIENCE <= now
         {
@@ -101,7 +102,7 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     if model.indexing.is_none() {
         return model.status.end(INDEXING);
     }
-    if model.pending.values().any(|pending| matches!(pending, Pending::Ask { told: true, .. })) {
+    if model.pending.values().any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
         model.status.end(INDEXING);
         return say_that_it_waits(model);
     }
@@ -120,7 +121,7 @@ pub(crate) fn ask(
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Ask { branch, draft, since, told: false }, out);
+    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
 }
 
 /// Asks for something other than a new message, at once.
@@ -155,6 +156,20 @@ fn command_line(model: &mut Model) -> Option<String> {
         }
         Some(row) => Some(format!("/{}", row.name)),
         None => Some(line),
+    }
+}
+
+/// Takes the answers to the requests of the next turn.
+pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match (pending, result) {
+        (TurnPending::Ask { branch, draft, .. }, result) => {
+            model.status.end(WAITING);
+            if !queueing::refused(model, branch, &draft, &result, out) {
+                asked(model, branch, draft, result);
+            }
+        }
+        (TurnPending::Claim(branch), result) => queueing::turn_came(model, branch, result, out),
+        (TurnPending::Plan, result) => planning::answered(model, result),
     }
 }
 

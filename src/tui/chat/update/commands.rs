@@ -30,11 +30,12 @@ use crate::engine::api::{
 };
 use crate::tui::model::Model;
 use crate::tui::model::panes::Shape;
-use crate::tui::model::pending::{ComparisonPurpose, Pending};
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::effects::send;
@@ -123,7 +124,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             let without = without.clone().map(|text| ItemName::Named { text, message: false });
             let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
             let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
-            send(model, Request::Call(request), Pending::Trial(ComparisonPurpose::Replay), out);
+            send(model, Request::Call(request), Pending::Race(RacePending::Replay), out);
             Way::Done
         }
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
@@ -417,7 +418,7 @@ fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec
         Err(way) => return way,
     };
     let request = BranchRequest::Fork { branch, at, name, switch: true };
-    send(model, Request::Branch(request), Pending::Fork(None), out);
+    send(model, Request::Branch(request), Pending::Session(SessionPending::Fork(None)), out);
     Way::Done
 }
 
@@ -455,7 +456,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Print;
         }
     };
-    send(model, Request::Session(request), Pending::Open, out);
+    send(model, Request::Session(request), Pending::Session(SessionPending::Open), out);
     Way::Done
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod composing;
 pub(crate) mod copying;
 pub(crate) mod focus;
 pub(crate) mod folder;
+pub(crate) mod messages;
 pub(crate) mod planning;
 pub(crate) mod printed;
 pub(crate) mod questions;

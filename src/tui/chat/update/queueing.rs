@@ -6,6 +6,7 @@ use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, Request, TurnRequest};
+use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
@@ -35,7 +36,12 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    crate::tui::update::effects::send(model, Request::Turn(TurnRequest::Claim(branch)), Pending::Turn(branch), out);
+    crate::tui::update::effects::send(
+        model,
+        Request::Turn(TurnRequest::Claim(branch)),
+        Pending::Turn(TurnPending::Claim(branch)),
+        out,
+    );
 }
 
 /// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
@@ -46,7 +52,7 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
                 crate::tui::update::effects::send(
                     model,
                     Request::Turn(TurnRequest::GiveBackClaim(branch)),
-                    Pending::Kept,
+                    Pending::Composer(ComposerPending::Save),
                     out,
                 );
             }
@@ -159,7 +165,7 @@ fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
             crate::tui::update::effects::send(
                 model,
                 Request::Branch(BranchRequest::KeepDraft { branch, text }),
-                Pending::Kept,
+                Pending::Composer(ComposerPending::Save),
                 out,
             );
         }

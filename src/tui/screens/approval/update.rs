@@ -3,11 +3,12 @@
 
 use super::model::ApprovalScreen;
 use crate::config::keys::keymap::Action;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
-use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::{ASKING, Severity};
@@ -15,7 +16,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::send;
+use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
 /// Bytes of a command's output that are kept for the screen.
@@ -37,7 +38,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Pendi
 }
 
 /// A piece of a command's output.
-pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
+pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.said.push_str(text);
     if live.said.len() > SAID {
@@ -163,8 +164,15 @@ fn words(rule: &Rule) -> String {
     format!("{}{on}", rule.tool)
 }
 
-/// The rules came.
-pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+/// Takes the list of rules.
+pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Rules(rules)) => listed(model, rules),
+        result => said(model, result),
+    }
+}
+
+fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     let verdict = |rule: &Rule| match rule.verdict {
         Verdict::Allow => "allow",
         Verdict::Ask => "ask about",

@@ -157,3 +157,14 @@ impl HistoryScreen {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
+
+/// What a request of these screens was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallsPending {
+    /// To list the calls.
+    List,
+    /// To compare two calls.
+    Diff,
+    /// To show the history of an item.
+    History,
+}

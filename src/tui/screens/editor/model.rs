@@ -164,6 +164,17 @@ impl EditorScreen {
     }
 }
 
+/// What a request of the editor was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditorPending {
+    /// To list the items with their versions.
+    List,
+    /// To change an item; the list is read again afterwards.
+    Change,
+    /// To plan the next call under a policy.
+    TryPolicy,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -216,6 +216,15 @@ pub fn matches(text: &str, wanted: &str) -> bool {
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))
 }
 
+/// What a request of a list was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PickerPending {
+    /// To list sessions.
+    Sessions,
+    /// To list models.
+    Models,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -300,6 +300,31 @@ impl RawRequestScreen {
     }
 }
 
+/// What a request about the exact request was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RawRequestPending {
+    /// To show the exact request, or to edit it.
+    Body {
+        /// The branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// To edit it: true as JSON, false as texts.
+        edit: Option<bool>,
+    },
+    /// To count the tokens of an edited request, by its digest.
+    Count(Hash),
+    /// To send an edited request.
+    Send {
+        /// The branch.
+        branch: BranchId,
+        /// The draft that it answers.
+        draft: Draft,
+        /// The digest of the edited request.
+        digest: Hash,
+    },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
 //! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
 
-use super::model::{EditedRequest, Part, RawRequestScreen};
+use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
 use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -16,9 +16,20 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, trouble};
+use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
+
+/// Takes the answers to the requests of this screen.
+pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
+    use RawRequestPending as P;
+    match (pending, result) {
+        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
+        (P::Count(digest), Ok(Answer::Weighed(found))) => weighed(model, digest, &found),
+        (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
+        (P::Body { .. } | P::Count(_), result) => said(model, result),
+    }
+}
 
 /// Opens the exact request; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -34,7 +45,7 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Plan(PlanRequest::Exact { branch, act: Exact::Show }),
-        Pending::Raw { branch, draft, edit },
+        Pending::RawRequest(RawRequestPending::Body { branch, draft, edit }),
         out,
     );
 }
@@ -58,7 +69,7 @@ pub(crate) fn leave(model: &mut Model) {
 }
 
 /// The request came.
-pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
         message: part.message as usize,
@@ -165,7 +176,12 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
     model.layers.push(raw);
-    send(model, Request::Plan(PlanRequest::Exact { branch, act }), Pending::Weigh(digest), out);
+    send(
+        model,
+        Request::Plan(PlanRequest::Exact { branch, act }),
+        Pending::RawRequest(RawRequestPending::Count(digest)),
+        out,
+    );
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
@@ -185,7 +201,7 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
             send(
                 model,
                 Request::Plan(PlanRequest::Exact { branch, act }),
-                Pending::SendEdited { branch, draft, digest },
+                Pending::RawRequest(RawRequestPending::Send { branch, draft, digest }),
                 out,
             );
         }
@@ -198,14 +214,14 @@ fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedReques
 }
 
 /// What an edited request counts.
-pub(crate) fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
+fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
         hand.weighed = Some((found.tokens, found.room, found.changed));
     }
 }
 
 /// The edited request was sent, or not.
-pub(crate) fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
+fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
     match result {
         Ok(answer) => {
             model.layers.clear();

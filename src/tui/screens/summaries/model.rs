@@ -270,3 +270,25 @@ impl SummaryList {
         self.scroll = 0;
     }
 }
+
+/// What a request about summaries was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SummaryPending {
+    /// To draft a summary on this branch.
+    Draft(BranchId),
+    /// To save the edited text of a draft.
+    Edit {
+        /// The branch.
+        branch: BranchId,
+        /// The number of the draft.
+        number: u64,
+        /// The text.
+        text: String,
+    },
+    /// To list the accepted summaries.
+    List,
+    /// To change an accepted summary; the list is read again afterwards.
+    Change,
+    /// To stop summaries of modules. The requests that make them report it.
+    Stop,
+}

@@ -164,6 +164,15 @@ impl ToolsScreen {
     }
 }
 
+/// What a request of the list of tools was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToolsPending {
+    /// To list tools and servers.
+    List,
+    /// To change one; the list is read again afterwards.
+    Change,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -277,7 +277,7 @@ fn on_answer(model: &Model) -> bool {
 fn replayed(model: &Model) -> bool {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return false };
     let without = matches!(&screen.of, AnswerRelations::Replay { without: Some(_), .. });
-    without && screen.columns.iter().all(|column| column.answer(model).is_some())
+    without && screen.columns.iter().all(|column| column.answer(model.session.as_ref(), &model.live).is_some())
 }
 
 fn mattered(model: &Model, tour: &Tour) -> bool {

@@ -3,12 +3,13 @@
 
 use super::model::{Texts, Traces};
 use crate::config::keys::keymap::Action;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
@@ -16,7 +17,8 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
-use crate::tui::update::effects::send;
+use crate::tui::screens::traces::model::TracePending;
+use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
 /// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
@@ -171,19 +173,27 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let id = trace.id();
-    let asked = model.pending.values().any(|pending| matches!(pending, Pending::Trace(known, _) if *known == id));
+    let asked = model.pending.values().any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
     if !asked && !screen.texts.contains_key(&id) {
         send(
             model,
             Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() })),
-            Pending::Trace(id, false),
+            Pending::Trace(TracePending::Show(id)),
             out,
         );
     }
 }
 
-/// A call came whole.
-pub(crate) fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+/// Takes all that is stored of a call.
+pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match (pending, result) {
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+    }
+}
+
+fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
@@ -200,7 +210,7 @@ pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {
             let request = Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() }));
-            send(model, request, Pending::Trace(id, true), out);
+            send(model, request, Pending::Trace(TracePending::Copy(id)), out);
         }
         None => nothing(model),
     }

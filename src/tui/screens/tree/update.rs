@@ -6,7 +6,7 @@ use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
 use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::session::Session;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
@@ -103,7 +103,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     model.land_on = Some(wanted.unwrap_or(first));
     let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
-    send(model, request, Pending::Fork(None), out);
+    send(model, request, Pending::Session(SessionPending::Fork(None)), out);
 }
 
 /// Folds what is below the selected row, or goes up.
