@@ -1,10 +1,8 @@
-//! What is about to be asked, and how items and sessions are named.
+//! Tickets of requests, and how items and sessions are named.
 //! Not for: requests themselves (`request`).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::mode::SearchWish;
-use std::sync::Arc;
 
 /// Ties an answer to its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -13,31 +11,6 @@ pub struct Ticket(pub u64);
 impl Ticket {
     /// The first ticket of commands that are carried out beside the screen; the screen's own stay below.
     pub const COMMANDS: Self = Self(1 << 48);
-}
-
-/// What the next call is to answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message at the branch's head.
-    #[default]
-    Message,
-    /// Another answer to this user message (a node on the branch's path).
-    Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
-    Continue(NodeId),
-    /// A new version of this user message, as its sibling.
-    Edit(NodeId),
-}
-
-/// What is about to be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The words (empty for regenerate and continue).
-    pub text: Arc<str>,
-    /// What they are for.
-    pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
-    pub search: SearchWish,
 }
 
 /// How to name an item on which a person acts.

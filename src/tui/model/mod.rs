@@ -4,6 +4,7 @@
 pub mod bodies;
 pub mod focus;
 pub mod fuzzy;
+pub mod keys;
 pub mod list;
 pub mod panes;
 pub mod pending;
@@ -12,11 +13,11 @@ pub mod session;
 pub mod status;
 pub mod title;
 
-use crate::config::keys::keymap::{Action, Chord, Keymap, When};
 use crate::config::settings::Screen;
+use crate::domain::base::finding::Finding;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::tool::rerun::AgainView;
-use crate::engine::api::Finding;
+use crate::tui::model::keys::{Action, Chord, Keymap, When};
 use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use focus::Focus;
 use pending::Pending;

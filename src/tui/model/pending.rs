@@ -3,7 +3,7 @@
 //! Not for: what answers change (`update::answers`).
 
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::Draft;
+use crate::domain::planning::draft::Draft;
 use crate::tui::chat::model::pending::{ComposerPending, MessagePending, TurnPending};
 use crate::tui::screens::calls::model::CallsPending;
 use crate::tui::screens::editor::model::EditorPending;

@@ -11,8 +11,8 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::task;
 use crate::domain::conversation::tree::Tree;
+use crate::domain::planning::settings::Settings;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::Settings;
 use crate::tui::screens::tree::model_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 

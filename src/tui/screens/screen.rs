@@ -1,10 +1,10 @@
 //! What a screen over the chat is: its keys, what is typed into it, the actions it takes, how it looks.
 //! Not for: which screens are open (`stack`), or what is done with the whole model (each folder's `update`).
 
-use crate::config::keys::keymap::{Action, Chord, Key, When};
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::Model;
+use crate::tui::model::keys::{Action, Chord, Key, When};
 use crate::tui::model::session::Session;
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
@@ -159,7 +159,7 @@ pub(crate) fn half(page: usize) -> i64 {
 /// What an implementation names.
 pub(crate) mod prelude {
     pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
-    pub(crate) use crate::config::keys::keymap::{Action, Chord, When};
+    pub(crate) use crate::tui::model::keys::{Action, Chord, When};
     pub(crate) use crate::tui::model::list::shift;
     pub(crate) use crate::tui::msg::Cmd;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};

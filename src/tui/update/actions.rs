@@ -3,7 +3,6 @@
 
 use super::effects::send;
 use super::{leave, open, panes, settings, travel};
-use crate::config::keys::keymap::{Action, Chord};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
@@ -13,6 +12,7 @@ use crate::tui::chat::update::{
 };
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::panes::Shape;
 use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
 use crate::tui::msg::Cmd;

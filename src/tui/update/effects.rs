@@ -1,10 +1,10 @@
 //! What any part of the update may do: send a request, report a failure, run an action afterwards.
 //! Not for: what an action does (`actions`).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, Ticket};
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

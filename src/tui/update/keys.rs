@@ -2,11 +2,10 @@
 //! Not for: which action does what (`actions`).
 
 use super::actions;
-use crate::config::keys::keymap::{Action, Chord, Key, Step};
 use crate::tui::chat::update::typing::input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::status::Severity;
+use crate::tui::model::keys::{Action, Chord, Key, Step};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::screen::Screen;
 

@@ -2,11 +2,11 @@
 //! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
-use crate::config::keys::keymap::Action;
 use crate::engine::api::{Request, TurnRequest};
 use crate::tui::chat::update::{completing, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

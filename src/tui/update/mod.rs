@@ -14,13 +14,13 @@ pub(crate) mod session;
 pub(crate) mod settings;
 mod travel;
 
-use super::chat::model::composer::{Draft, DraftKind};
 use crate::engine::api::{ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, Msg};
+use effects::send;
 
 /// Changes the model by what happened, and returns what is to be done outside.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {

@@ -2,9 +2,9 @@
 //! dragged. Not for: what lies where (the view notes it).
 
 use super::{actions, panes};
-use crate::config::keys::keymap::Action;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
 use crate::tui::msg::Cmd;

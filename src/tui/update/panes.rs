@@ -1,9 +1,9 @@
 //! How the screen is arranged: layouts, hiding and resizing panels. Every change is remembered for this size of screen.
 //! Not for: where panes stand (the view).
 
-use crate::config::keys::keymap::Action;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::panes::{Arrangement, LEAST_TOOLS, Shape, sides};
 use crate::tui::model::pointer::Border;
 use crate::tui::msg::Cmd;

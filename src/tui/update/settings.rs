@@ -2,11 +2,11 @@
 //! Not for: the arrangement of the panes (`panes`).
 
 use super::effects::{said, send};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use crate::tui::chat::update::folder;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::{Pending, ProgramPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, Fresh};

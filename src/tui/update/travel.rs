@@ -1,9 +1,9 @@
 //! Moving about: in the topmost screen, else in the pane with the focus.
 //! Not for: what a screen makes of it (`screens`).
 
-use crate::config::keys::keymap::Action;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
 
 /// Up, down, pages and ends, in whatever has the focus.

@@ -22,9 +22,9 @@ pub mod frame;
 pub(crate) mod layout;
 pub(crate) mod paint;
 
-use crate::config::keys::keymap::{Action, When};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::text::Line;
 use crate::tui::theme::{Ink, Theme};

@@ -2,7 +2,7 @@
 //! Not for: requests of screens (each screen's `model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::engine::api::Draft;
+use crate::domain::planning::draft::Draft;
 
 /// Milliseconds after which the person is told that a call waits for its plan.
 pub const PATIENCE: u64 = 300;

@@ -4,8 +4,8 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::meter::Calibration;
+use crate::domain::planning::draft::{Draft, Planned};
 use crate::domain::planning::plan::{Blocked, ContextPlan};
-use crate::engine::api::{Draft, Planned};
 use std::sync::Arc;
 
 /// How long typing must rest before a plan is asked for, in milliseconds.

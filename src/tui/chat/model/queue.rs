@@ -2,7 +2,7 @@
 //! Not for: sending them (`update::queueing`).
 
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::Draft;
+use crate::domain::planning::draft::Draft;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

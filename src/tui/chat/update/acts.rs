@@ -2,7 +2,6 @@
 //! Not for: branches and settings (`branches`).
 
 use super::ask;
-use crate::config::keys::keymap::Action;
 use crate::domain;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -12,6 +11,7 @@ use crate::engine::api::{Act, BranchRequest, DraftKind, ItemName, Request, Serve
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

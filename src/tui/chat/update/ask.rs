@@ -3,7 +3,6 @@
 
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
@@ -12,6 +11,7 @@ use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{PATIENCE, TurnPending};
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::{INDEXING, Severity, WAITING};
 use crate::tui::msg::Cmd;

@@ -13,7 +13,6 @@ use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::read::{self, Typed};
 use crate::config::commands::setting::{Setting, SettingCommand};
 use crate::config::commands::system::{Traces, TracesCommand};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::race::Limits;
@@ -29,6 +28,7 @@ use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::panes::Shape;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::session::Session;

@@ -1,12 +1,12 @@
 //! Questions about trust in the folder, and about a message that cannot be sent now.
 //! Not for: what a choice does (`screens::question`).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::plan::{Blocked, Choice};
 use crate::engine::api::Draft;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::screens::question::model::{Act, Question};
 
 /// Asks whether to trust the folder, or to stop trusting it.

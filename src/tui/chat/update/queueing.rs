@@ -2,13 +2,13 @@
 //! Not for: sending by Enter (`ask`).
 
 use super::{ask, composing};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

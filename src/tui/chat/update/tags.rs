@@ -2,11 +2,11 @@
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -1,10 +1,10 @@
 //! Keys of the text area in the composer.
 //! Not for: which key means which action (`config::keys`).
 
-use crate::config::keys::keymap::{Chord, Key};
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Chord, Key};
 use tui_textarea::{CursorMove, Input, Key as AreaKey, TextArea};
 
 /// Converts a key to an input of the text area.

@@ -1,10 +1,10 @@
 //! The branches as a tree: which one stands here, which is running, what came unseen.
 //! Not for: the messages of a branch.
 
-use crate::config::keys::keymap::Action;
 use crate::tui::chat::model::branches::{BranchPanel, Row};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

@@ -1,13 +1,13 @@
 //! The composer: what the call will be, the words, the hints; completions above it; the notice line.
 //! Not for: editing (the text area does that).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::code::symbols::NamedSymbol;
-use crate::engine::api::DraftKind;
+use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::status::Severity;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line, wrap};

@@ -1,8 +1,8 @@
 //! What stands where there is no message yet: how to begin, what was looked for, what to do.
 //! Not for: empty side panels, which say their own line.
 
-use crate::config::keys::keymap::Action;
-use crate::engine::api::Finding;
+use crate::domain::base::finding::Finding;
+use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

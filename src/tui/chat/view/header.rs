@@ -4,7 +4,7 @@
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
-use crate::engine::api::Planned;
+use crate::domain::planning::draft::Planned;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};

@@ -2,7 +2,6 @@
 //! Not for: where the rows stand (`conversation`).
 
 use super::tools;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::time;
 use crate::domain::call::run::RunCard;
@@ -16,6 +15,7 @@ use crate::domain::tool::resolution::argument;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
 use crate::tui::text::{self, Line};

@@ -3,13 +3,13 @@
 //! Not for: acting on items (the overlay).
 
 use super::meter::{self, Part};
-use crate::config::keys::keymap::Action;
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
-use crate::engine::api::Planned;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

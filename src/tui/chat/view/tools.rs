@@ -1,13 +1,13 @@
 //! Tool calls in the small panel, and what a tool at work says.
 //! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::tool::mcp::shown;
 use crate::domain::tool::resolution::argument;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};

@@ -2,7 +2,6 @@
 //! Not for: what a call would do (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
@@ -10,6 +9,7 @@ use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::{ASKING, Severity};
 use crate::tui::msg::Cmd;

@@ -11,9 +11,9 @@
 //! Not for: what keys do with it (`update`).
 
 use super::model::AsidePane;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

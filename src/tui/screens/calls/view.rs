@@ -2,9 +2,9 @@
 //! Not for: what differs between two (`view_diff`).
 
 use super::model::Calls;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

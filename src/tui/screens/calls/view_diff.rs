@@ -13,11 +13,11 @@
 
 use super::model::{DiffView, Entry, HistoryScreen};
 use super::view::hint_line;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::time;
 use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
+use crate::tui::model::keys::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

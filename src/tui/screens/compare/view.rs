@@ -12,9 +12,9 @@
 //! Not for: differences between plans (`screens::calls::view_diff`).
 
 use super::model::CompareView;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

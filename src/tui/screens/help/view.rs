@@ -1,8 +1,8 @@
 //! All keys, made from the key table.
 //! Not for: the hints of one pane (`composer`).
 
-use crate::config::keys::keymap::{Action, When};
 use crate::tui::chat::model::slash;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

@@ -1,11 +1,11 @@
 //! A list that is filtered by typing: sessions, models, all actions.
 //! Not for: what choosing does (`update`).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::tui::model::fuzzy::{Fuzzy, Score};
+use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
 /// What the list is of.
@@ -129,7 +129,7 @@ impl Picker {
 
     /// All actions, each once: `recent` ones first, the others by their groups.
     #[must_use]
-    pub fn palette(keys: &crate::config::keys::keymap::Keymap, recent: &[Action]) -> Self {
+    pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
             label: format!("{:<wide$}  {}", action.name(), action.short()),
@@ -228,7 +228,7 @@ pub enum PickerPending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::keys::keymap::Keymap;
+    use crate::tui::model::keys::Keymap;
 
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);

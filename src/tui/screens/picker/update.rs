@@ -2,7 +2,6 @@
 //! Not for: what acts do to the selected line (`acts`).
 
 use super::model::{Choice, Entry, Kind, Picker, PickerPending};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
@@ -11,6 +10,7 @@ use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{Answer, MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -1,12 +1,12 @@
 //! A question: what there is to know, and what each choice does.
 //! Not for: doing it (`update`).
 
-use crate::config::keys::keymap::Action;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::engine::api::Draft;
+use crate::tui::model::keys::Action;
 
 /// What a choice in a question does.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,6 @@
 //! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
@@ -18,6 +17,7 @@ use crate::engine::api::{
 use crate::tui::chat::update::branches;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -2,11 +2,11 @@
 //! Not for: what keys do with them (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

@@ -5,7 +5,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::request::{self, Block, BlockKind};
-use crate::engine::api::Draft;
+use crate::domain::planning::draft::Draft;
 use crate::tui::model::list::shift;
 use std::collections::HashSet;
 use std::ops::Range;

@@ -2,7 +2,6 @@
 //! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
 
 use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -12,6 +11,7 @@ use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawReques
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -2,11 +2,11 @@
 //! Not for: asking for it (`update`) or working it out (the engine).
 
 use super::model::{Content, RequestScreen};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::Verdict;
 use crate::domain::planning::what_if::ActPreview;
+use crate::tui::model::keys::Action;
 
 /// An act whose outcome is worked out before it is done.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,6 @@
 use super::model::{Content, RequestScreen, turns_of_range};
 use super::model_pending::RequestPending;
 use super::model_preview::ActOutcome;
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
@@ -13,6 +12,7 @@ use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, TransitionReport};
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;

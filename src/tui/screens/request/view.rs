@@ -4,14 +4,14 @@
 use super::model::{Content, Entry, RangeTurn, RequestScreen};
 use super::model_filter::Group;
 use super::view_detail;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
 use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::Planned;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

@@ -5,11 +5,11 @@
 use super::model::RequestScreen;
 use super::view::breaks_at;
 use super::view_figures;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, Figures, MovedItem};
 use crate::domain::tool::cards::ToolCost;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

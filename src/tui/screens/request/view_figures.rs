@@ -2,8 +2,8 @@
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::engine::api::Planned;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

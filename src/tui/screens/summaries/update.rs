@@ -2,7 +2,6 @@
 //! Not for: moving about in either (`update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
@@ -10,6 +9,7 @@ use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -10,11 +10,11 @@
 //! Not for: the list of summaries in use (`view_accepted`).
 
 use super::model::{DraftScreen, Item, Part};
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

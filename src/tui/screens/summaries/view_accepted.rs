@@ -2,10 +2,10 @@
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

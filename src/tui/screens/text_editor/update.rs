@@ -2,9 +2,9 @@
 //! Not for: what becomes of a saved request (`raw_request`) or of a thing with versions (`editor`).
 
 use super::model::{Edited, Editor};
-use crate::config::keys::keymap::Action;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};

@@ -2,8 +2,8 @@
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};
-use crate::config::keys::keymap::{Action, When};
 use crate::tui::chat::view::composer;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;

@@ -11,9 +11,9 @@
 //! Not for: how they stand (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;

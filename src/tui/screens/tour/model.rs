@@ -1,14 +1,14 @@
 //! How far a tour has come, and what things were like before.
 //! Not for: what the steps are (`model_steps`), or when one is done (`update`).
 
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::engine::api::Planned;
+use crate::domain::planning::draft::Planned;
 use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::model::Model;
+use crate::tui::model::keys::{Action, When};
 use std::sync::Arc;
 
 /// One of the nine steps.

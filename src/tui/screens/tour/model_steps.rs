@@ -2,13 +2,13 @@
 //! Not for: going from one to the next (`update`). `assets/guides/tour.md` tells the same steps.
 
 use super::model::{Part, Step, Tour, planned, shape};
-use crate::config::keys::keymap::{Action as A, When as W};
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::RowKind;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Action as A, When as W};
 use crate::tui::screens::calls::model::HistoryScreen;
 use crate::tui::screens::compare::model::CompareView;
 use crate::tui::screens::race::model::{AnswerRelations, RaceScreen};

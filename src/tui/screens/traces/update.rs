@@ -2,7 +2,6 @@
 //! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
-use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
@@ -12,6 +11,7 @@ use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

@@ -3,7 +3,6 @@
 //! Not for: the small panel (`tools`).
 
 use super::model::{Row, Traces};
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::time;
@@ -14,6 +13,7 @@ use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::view::{composer, tools};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;

@@ -10,12 +10,12 @@
 //! Not for: what is a row (`model::tree`).
 
 use super::model::{Row, TreeScreen, title};
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::plain_text;
 use crate::domain::base::time;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::Slot;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

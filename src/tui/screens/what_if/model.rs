@@ -3,8 +3,8 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::draft::Draft;
 use crate::domain::planning::what_if::{Figures, WhatIf};
-use crate::engine::api::Draft;
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 

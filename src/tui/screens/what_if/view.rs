@@ -12,8 +12,8 @@
 //! Not for: working it out (the engine) or taking one (`update`).
 
 use super::model::WhatIfScreen;
-use crate::config::keys::keymap::{Action, When};
 use crate::domain::planning::what_if::{Figures, MovedItem};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
