@@ -24,7 +24,7 @@ use pleach::engine::api::{
 };
 use pleach::tui::chat::model::slash;
 use pleach::tui::model::focus::Focus;
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::picker::model::Choice;
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::question::model::Question;
@@ -40,7 +40,7 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("ctrl-o");
     }),
     ("Reader", |stage| {
-        stage.msg(Msg::Paste("a line of it\n".repeat(60)));
+        stage.msg(Msg::Input(Input::Paste("a line of it\n".repeat(60))));
         stage.press("alt-v");
     }),
     ("RawRequestScreen", |stage| {

@@ -1,11 +1,11 @@
 //! Small parts of requests: how to name calls, what to do to items, memories, tasks and summaries.
 //! Not for: requests themselves (`request`), drafts and how to name items (`draft`).
 
-use super::draft::Draft;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Draft;
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;

@@ -191,10 +191,7 @@ impl Model {
 
     /// When it is to be said that a call waits for its plan.
     fn wait_to_tell(&self) -> Option<u64> {
-        let due = |pending: &Pending| match pending {
-            Pending::Turn(turn) => turn.tell_at(),
-            _ => None,
-        };
+        let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.tell_at() } else { None };
         self.pending.values().filter_map(due).min()
     }
 

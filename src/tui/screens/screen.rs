@@ -100,12 +100,12 @@ pub trait Screen: Any + Debug {
     fn type_in(&mut self, chord: Chord) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
         let before = line.clone();
-        match (chord.key, chord.typed()) {
-            (_, Some(c)) if !c.is_control() && line.len() < 2_000 => line.push(c),
-            (Key::Backspace, _) => drop(line.pop()),
-            (Key::Char('u'), _) if chord.ctrl => line.clear(),
-            // Any other key of the keyboard edits nothing.
-            _ => {}
+        if let Some(c) = chord.typed().filter(|c| !c.is_control()) {
+            line.extend((line.len() < 2_000).then_some(c));
+        } else if chord.key == Key::Backspace {
+            line.pop();
+        } else if chord.ctrl && chord.key == Key::Char('u') {
+            line.clear();
         }
         if *line == before { Outcome::Done } else { self.line_changed() }
     }

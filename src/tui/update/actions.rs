@@ -1,4 +1,4 @@
-//! The table of what each action does: one line for each, so that an action that nobody handles does not compile.
+//! The table of actions: one line for each, so that an action that nothing handles does not compile.
 //! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
 
 use super::effects::send;
@@ -15,12 +15,12 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::panes::Shape;
 use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens;
 use crate::tui::screens::help::model::HelpScreen;
 use crate::tui::screens::screen::Outcome;
 
-/// Runs an action, whether by its key, the palette or a command.
+/// Runs an action. It may come from a key, the list of actions or a command.
 #[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
@@ -68,7 +68,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Edit => acts::edit(model, out),
         A::SearchAnyway => acts::search(model),
 
-        // Moving about, leaving.
+        // Moving and leaving.
         A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => travel::travel(model, action),
         A::DetailDown | A::DetailUp => {
             if let Some(screen) = model.layers.last_mut() {
@@ -89,7 +89,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The terminal, the panels, settings.
         A::Redraw => out.push(Cmd::Redraw),
         A::Suspend => out.push(Cmd::Suspend),
-        A::Reload => out.push(Cmd::Reload(true)),
+        A::Reload => out.push(Cmd::File(FileCmd::Reload(true))),
         A::ToggleMouse => settings::toggle_mouse(model, out),
         A::Themes => settings::themes(model),
         A::NextLayout => panes::next_shape(model, out),
@@ -175,7 +175,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
 
-        // Calls that were made.
+        // Past calls.
         A::Calls => calls::update::open(model, out),
         A::PlanDiff => calls::update::against_last(model, out),
         A::ItemHistory => calls::update::history(model, out),
@@ -184,7 +184,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
 
-        // Summaries, and what is edited with its versions.
+        // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
         A::Capsules => summaries::update::shelf(model, out),
         A::TakeBack => summaries::update::take_back(model, out),
@@ -218,7 +218,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 
-        // Only on the screens that take them, or with nothing typed.
+        // Only some screens take these, or they need an empty message.
         A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
         A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
         A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}

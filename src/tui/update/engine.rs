@@ -1,4 +1,4 @@
-//! Events of the engine: what they change in the model.
+//! Events of the engine, and what they change in the model.
 //! Not for: answers to requests (`answers`).
 
 use super::answers;
@@ -18,14 +18,25 @@ use crate::tui::chat::model::live::{Live, Retry};
 use crate::tui::chat::update::{ask, branches, planning, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, EngineMsg};
 use crate::tui::screens;
 use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
+/// Takes a report of an engine.
 #[deny(clippy::wildcard_enum_match_arm)]
-pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
+pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        EngineMsg::Event(reported) => event(model, *reported, out),
+        // The run loop turns it into an event of the workbench that it belongs to.
+        EngineMsg::TourEvent(..) => {}
+        EngineMsg::Gone => model.quit = true,
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
         Event::Planned { branch, generation, planned } => planning::planned_came(model, branch, generation, planned),
@@ -128,14 +139,14 @@ fn program(model: &mut Model, event: ProgramEvent) {
     }
 }
 
-/// Names and stars of the open session came.
+/// Replaces the names and stars of the open session.
 fn tagged(model: &mut Model, session: SessionId, tags: Vec<Tag>) {
     if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
         open.put_tags(tags);
     }
 }
 
-/// A branch of a race began, moved on or ended.
+/// A branch of a race started, changed or ended.
 fn raced(model: &mut Model, record: BranchRun) {
     if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
         session.races.insert(record.branch, record);
@@ -150,7 +161,7 @@ fn coding(model: &mut Model, done: u64, files: u64) {
     model.status.report("code", text, model.now);
 }
 
-/// A turn opened.
+/// A turn started.
 fn opened(model: &mut Model, branch: BranchId, text: Arc<str>, after: Option<NodeId>) {
     model.conversation.failed.remove(&branch);
     let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
@@ -182,7 +193,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         return;
     }
     let id = branch.id;
-    // Unread is an answer that came below where the branch stood: not a fork, an undo or a head that was moved.
+    // An answer is unread when it arrived below the previous head: a fork, an undo or a moved head is not.
     let slot = |node| session.tree.slot(node);
     let old = session.find(id).map(|old| old.head.and_then(slot));
     let came = branch.head.and_then(slot).zip(old).is_some_and(|(new, old)| {
@@ -210,7 +221,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The branch stood on was put away (its fork was undone): back to where it came from, with the keys where they were.
+/// The current branch was archived (its fork was undone): switches to its parent and keeps the focus.
 fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let open = |id: &BranchId| session.find(*id).is_some_and(|branch| !branch.archived);
@@ -222,14 +233,14 @@ fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether a branch stands on another answer than before.
+/// Whether the head of a branch is another answer than before.
 fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
     let Some(session) = &model.session else { return false };
     let head = session.find(id).and_then(|branch| branch.head).filter(|head| Some(*head) != before);
     head.and_then(|id| session.tree.get(id)).is_some_and(|head| head.role == Role::Assistant)
 }
 
-/// Whether a person looks at a branch now: stands on it, or has it in an arena that is open.
+/// Whether a branch is visible: it is current, or the topmost screen shows it.
 fn seen_now(model: &Model, id: BranchId) -> bool {
     model.is_current(id) || model.layers.last().is_some_and(|screen| screen.shows(id))
 }
@@ -270,7 +281,9 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
         } else if model.composer.is_empty() {
             match draft.kind {
                 DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
-                _ => model.composer.set(&draft.text, DraftKind::Message),
+                DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
+                    model.composer.set(&draft.text, DraftKind::Message);
+                }
             }
         }
     }
@@ -282,7 +295,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
         model.refresh();
         model.plan.hurry(model.now);
     } else if (failed || answered(model, branch, before)) && !seen_now(model, branch) {
-        // A failure is news too: it stands where the answer would.
+        // A failure counts as unread, like an answer.
         if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
             session.unread.insert(branch);
         }
@@ -314,7 +327,7 @@ fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
     }
 }
 
-/// A turn has ended: a person who looks elsewhere is told of a long one.
+/// Notifies a person who looks at another window that a long turn has ended.
 fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
     let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
     if live.seconds(model.now) < u64::from(model.screen.notify_after) {

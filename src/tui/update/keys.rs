@@ -2,14 +2,24 @@
 //! Not for: which action does what (`actions`).
 
 use super::actions;
-use crate::tui::chat::update::typing::input;
+use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::screen::Screen;
 
-pub(super) fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+/// Takes a key, a paste, or the mouse.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(super) fn input(model: &mut Model, input: Input, out: &mut Vec<Cmd>) {
+    match input {
+        Input::Key(chord) => key(model, chord, out),
+        Input::Paste(text) => paste(model, &text, out),
+        Input::Mouse(mouse) => super::mouse::mouse(model, mouse, out),
+    }
+}
+
+fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_screens();
     let typing = takes_text(model);
     let begins = model.leading.0.is_empty();
@@ -32,7 +42,7 @@ fn takes_text(model: &Model) -> bool {
     model.layers.last().map_or(model.focus == Focus::Composer, Screen::types)
 }
 
-pub(super) fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
+fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     model.leading.0.clear();
     if let Some(screen) = model.layers.last_mut() {
         screen.paste(text).finish(model, out);
@@ -47,7 +57,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     if let Some(screen) = model.layers.last_mut() {
         screen.type_in(chord).finish(model, out);
     } else if model.focus == Focus::Composer {
-        model.composer.edit().input(input(chord));
+        model.composer.edit().input(text_input(chord));
         model.plan.touch(model.now);
     }
 }

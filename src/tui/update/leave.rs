@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
-/// Two presses within this time belong together, in milliseconds.
+/// The longest time between two presses that belong together, in milliseconds.
 const TWICE: u64 = 1_500;
 
 /// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.

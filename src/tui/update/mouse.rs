@@ -1,5 +1,6 @@
-//! The mouse: a click gives the focus and selects, a second one opens, the wheel scrolls what lies beneath, borders are
-//! dragged. Not for: what lies where (the view notes it).
+//! The mouse: a click focuses and selects, a double click opens, the wheel scrolls the pane below the pointer, and borders
+//! can be dragged.
+//! Not for: which part is at a position (the view records it).
 
 use super::{actions, panes};
 use crate::tui::model::Model;
@@ -7,9 +8,9 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, FileCmd};
 
-/// Two clicks within this time are one double click, in milliseconds.
+/// The longest time between the clicks of a double click, in milliseconds.
 const DOUBLE: u64 = 400;
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
@@ -23,7 +24,7 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
         }
         PointerAction::Release => {
             if model.pointer.held.take().is_some() {
-                out.push(Cmd::KeepPanes);
+                out.push(Cmd::File(FileCmd::KeepPanes));
             }
         }
         PointerAction::Wheel(rows) => wheel(model, target, rows),
@@ -65,7 +66,7 @@ fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
 fn row(model: &mut Model, pane: Focus, at: usize) {
     match pane {
         Focus::Branches => {
-            // The row stays under the pointer, wherever the list begins.
+            // The row stays under the pointer, wherever the list starts.
             model.panel.cursor = at.min(model.panel.len().saturating_sub(1));
         }
         Focus::Tools => model.tool = at,

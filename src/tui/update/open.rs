@@ -37,7 +37,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Begins a command in the composer.
+/// Starts a command in the composer.
 pub(crate) fn filter(model: &mut Model) {
     if model.layers.is_empty() {
         model.focus = Focus::Composer;
@@ -47,7 +47,7 @@ pub(crate) fn filter(model: &mut Model) {
     }
 }
 
-/// Opens the folded parts of the selected message, or folds them.
+/// Unfolds the selected message, or folds it.
 pub(super) fn fold(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let Some(slot) = model.conversation.selected() else { return };

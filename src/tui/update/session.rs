@@ -49,7 +49,7 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
     }
 }
 
-/// Replaces the open session by the one that was opened.
+/// Shows a session that was opened.
 pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     let before = model.session.as_ref().map(|session| session.current);
     let mut session = Session::new(view.card.clone(), view.nodes.clone(), view.branches.clone(), view.current);

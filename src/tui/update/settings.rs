@@ -9,8 +9,19 @@ use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::pending::{Pending, ProgramPending};
 use crate::tui::model::status::Severity;
-use crate::tui::msg::{Cmd, Fresh};
+use crate::tui::msg::{Cmd, ConfigMsg, FileCmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+
+/// Takes a configuration that was read again or written.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        ConfigMsg::Changed => out.push(Cmd::File(FileCmd::Reload(false))),
+        ConfigMsg::Reloaded(result) => reloaded(model, result, out),
+        ConfigMsg::Written(Ok(text)) => model.status.report("theme", text, model.now),
+        ConfigMsg::Written(Err(text)) => model.status.say(Severity::Trouble, text, model.now),
+    }
+}
 
 /// Takes the answers to requests about the program.
 pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Result<Answer, Failure>) {
@@ -68,20 +79,12 @@ pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
         return model.status.report("theme", "The theme lasts until the demo ends; nothing is saved.", model.now);
     }
     if before != name {
-        out.push(Cmd::KeepTheme(name.to_owned()));
-    }
-}
-
-/// Reports whether the choice of a theme was written.
-pub(super) fn written(model: &mut Model, result: Result<String, String>) {
-    match result {
-        Ok(text) => model.status.report("theme", text, model.now),
-        Err(text) => model.status.say(Severity::Trouble, text, model.now),
+        out.push(Cmd::File(FileCmd::KeepTheme(name.to_owned())));
     }
 }
 
 /// Applies the configuration that was read again.
-pub(super) fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec<Cmd>) {
+fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec<Cmd>) {
     let fresh = match result {
         Ok(fresh) => *fresh,
         Err(why) => {

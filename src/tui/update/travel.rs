@@ -1,12 +1,12 @@
-//! Moving about: in the topmost screen, else in the pane with the focus.
-//! Not for: what a screen makes of it (`screens`).
+//! Moves the cursor and scrolls in the topmost screen, else in the focused pane; moves the focus between panes.
+//! Not for: what a screen does with a move (`screens`).
 
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
 
-/// Up, down, pages and ends, in whatever has the focus.
+/// Moves by a row or a page, or to an end.
 pub(super) fn travel(model: &mut Model, run: Action) {
     let rows = model.size.1.saturating_sub(8);
     let page = match model.layers.last() {
@@ -53,7 +53,7 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
     }
 }
 
-/// Moves the focus round the panes.
+/// Moves the focus to the next visible pane, or the previous one.
 pub(super) fn pane(model: &mut Model, step: i64) {
     if !model.layers.is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! From the draft to the call: planning while typing, Enter, completing commands.
-//! Not for: the composer's own editing (`keys`), or carrying commands out (`commands`).
+//! Sends the message in the composer, and completes commands.
+//! Not for: editing the message (`typing`), planning it (`planning`), or carrying commands out (`commands`).
 
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
@@ -48,7 +48,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     None
 }
 
-/// Enter on a draft that is being sent already: once it was said that it waits, it goes without what it waits for.
+/// Enter on a draft that is being sent already: once the person was told that it waits, it is sent without searching.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.pending.iter().find_map(|(ticket, pending)| match pending {
@@ -66,7 +66,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Says, after a while, that a call waits, and what can be done.
+/// Tells the person, after a while, that a call waits, and what can be done.
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.pending.values_mut() {
@@ -96,7 +96,7 @@ fn say_that_it_waits(model: &mut Model) {
     model.status.report(WAITING, text, model.now);
 }
 
-/// Indexing went on.
+/// Reports progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.indexing = Some((done, total)).filter(|_| done < total);
     if model.indexing.is_none() {
@@ -110,7 +110,7 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
-/// Hands a call in.
+/// Sends a message.
 pub(crate) fn ask(
     model: &mut Model,
     branch: BranchId,
@@ -124,7 +124,7 @@ pub(crate) fn ask(
     send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
 }
 
-/// Asks for something other than a new message, at once.
+/// Sends something other than a new message at once.
 pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
@@ -173,7 +173,7 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
     }
 }
 
-/// Takes the answer to a call that was handed in: the composer is emptied, or the failure is shown.
+/// Takes the answer to a sent message: empties the composer, or shows the failure.
 pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);

@@ -1,5 +1,5 @@
-//! The message being written beyond its keys: kept over restarts, earlier messages of the session, the person's editor.
-//! Not for: sending it (`ask`), or typing (`keys`).
+//! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
+//! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::{completing, queueing};
 use crate::domain::base::failure::Failure;

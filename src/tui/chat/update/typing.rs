@@ -8,7 +8,7 @@ use crate::tui::model::keys::{Chord, Key};
 use tui_textarea::{CursorMove, Input, Key as AreaKey, TextArea};
 
 /// Converts a key to an input of the text area.
-pub(crate) fn input(chord: Chord) -> Input {
+pub(crate) fn text_input(chord: Chord) -> Input {
     let key = match chord.key {
         Key::Char(c) => AreaKey::Char(c),
         Key::F(n) => AreaKey::F(n),
