@@ -17,7 +17,7 @@ use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::pending::{Pending, SessionPending};
-use model::{Facts, Model};
+use model::{Display, Facts, Model};
 use msg::{Cmd, Done, EngineMsg, FrameMsg, Input, Msg, ProcessMsg, Taken, TerminalMsg};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
@@ -211,10 +211,12 @@ impl Workbench {
             size: screen.size(),
             keys: setup.keymap.clone(),
             facts,
-            theme: setup.screen.theme.clone(),
-            themes: setup.themes.list(),
-            screen: setup.screen.clone(),
-            arrangements: setup.arrangements.clone(),
+            display: Display {
+                settings: setup.screen.clone(),
+                arrangements: setup.arrangements.clone(),
+                themes: setup.themes.list(),
+                theme: setup.screen.theme.clone(),
+            },
             ..Model::default()
         };
         Self {
@@ -223,7 +225,7 @@ impl Workbench {
             colours,
             commands,
             back,
-            theme: setup.themes.get(&model.theme).0,
+            theme: setup.themes.get(&model.display.theme).0,
             model,
             cache: Cache::default(),
             themes: setup.themes.clone(),
@@ -247,7 +249,7 @@ impl Workbench {
         shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
         self.perform(cmds)?;
-        if self.model.theme != AUTO || !self.ask_ground()? {
+        if self.model.display.theme != AUTO || !self.ask_ground()? {
             return Ok(());
         }
         // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used too.
@@ -317,7 +319,7 @@ impl Workbench {
 
     /// The shortest time until the next frame.
     fn pace(&self, taken: Taken) -> Duration {
-        if taken.words && self.model.screen.reduced_motion { CALM } else { FRAME }
+        if taken.words && self.model.display.settings.reduced_motion { CALM } else { FRAME }
     }
 
     fn now(&self) -> u64 {
@@ -359,7 +361,7 @@ impl Workbench {
             Msg::Terminal(TerminalMsg::Resize(width, height)) => self.screen.resize(*width, *height)?,
             Msg::Terminal(TerminalMsg::Background(Some(light))) => {
                 self.themes.light = Some(*light);
-                self.model.themes = self.themes.list();
+                self.model.display.themes = self.themes.list();
                 self.painted = None;
             }
             // The rest concerns only the model.
@@ -384,7 +386,7 @@ impl Workbench {
     /// Whether the first session is not open yet, so that typed words must wait.
     fn opening(&self) -> bool {
         self.model.session.is_none()
-            && self.model.pending.values().any(|what_for| *what_for == Pending::Session(SessionPending::Open))
+            && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
@@ -403,7 +405,7 @@ impl Workbench {
                     self.screen.clear()?;
                 }
                 Cmd::Mouse(on) => shell::terminal::mouse(on)?,
-                Cmd::Notify(text) => shell::terminal::notify(self.model.screen.notify, &text)?,
+                Cmd::Notify(text) => shell::terminal::notify(self.model.display.settings.notify, &text)?,
                 Cmd::File(cmd) => self.perform_on_files(cmd)?,
                 Cmd::Suspend => {
                     shell::system::suspend()?;

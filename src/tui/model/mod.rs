@@ -1,5 +1,5 @@
-//! What the workbench knows: plain data and what was worked out from it. One file a part of the screen.
-//! Not for: how it changes (`update`) or looks (`view`).
+//! The state of the workbench: plain data, and what is derived from it. Each part of the screen has its own file.
+//! Not for: changing it (`update`), or drawing it (`view`).
 
 pub mod bodies;
 pub mod focus;
@@ -17,11 +17,24 @@ use crate::config::settings::Screen;
 use crate::domain::base::finding::Finding;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::tool::rerun::AgainView;
+use crate::tui::chat::model::branches::BranchPanel;
+use crate::tui::chat::model::complete::CompletionPopup;
+use crate::tui::chat::model::composer::Composer;
+use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::chat::model::live::Live;
+use crate::tui::chat::model::plan::PlanState;
+use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
 use crate::tui::model::keys::{Action, Chord, Keymap, When};
 use crate::tui::screens::picker::model::{Choice, Kind, Picker};
+use crate::tui::screens::raw_request::model::RawRequestScreen;
+use crate::tui::screens::request::model_filter::ListArrangement;
+use crate::tui::screens::search::model::ReturnPoint;
+use crate::tui::screens::stack::Stack;
+use crate::tui::screens::summaries::model::Drafts;
+use crate::tui::screens::text_editor::model::Editor;
+use crate::tui::screens::tour::model::Tour;
 use focus::Focus;
 use pending::Pending;
-use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 
 /// Facts about this run of the program.
@@ -41,7 +54,77 @@ pub struct Facts {
     pub save_to: String,
 }
 
-/// Everything.
+/// How the screen looks, by the person's choice.
+#[derive(Clone, Debug, Default)]
+pub struct Display {
+    /// Settings of the screen.
+    pub settings: Screen,
+    /// The arrangement of the panes, by size of the screen.
+    pub arrangements: panes::Arrangements,
+    /// Names of the themes, with what each is for.
+    pub themes: Vec<(String, String)>,
+    /// The chosen theme.
+    pub theme: String,
+}
+
+/// Keys and actions between two messages.
+#[derive(Debug, Default)]
+pub struct InputState {
+    /// The keys pressed so far of a sequence of several.
+    pub sequence: Vec<Chord>,
+    /// When that sequence began, in milliseconds since the program began.
+    pub since: u64,
+    /// When Ctrl+C was last pressed with nothing to clear.
+    pub clear_at: Option<u64>,
+    /// Actions that run once the current message has been handled.
+    pub next_actions: VecDeque<Action>,
+    /// Actions last chosen from the list of all actions, the newest first.
+    pub recent_actions: Vec<Action>,
+}
+
+/// What the pane of tool calls shows.
+#[derive(Debug, Default)]
+pub struct ToolPane {
+    /// The selected tool call, counted from the newest.
+    pub selected: usize,
+    /// A call that the person runs again.
+    pub rerun: Option<Box<AgainView>>,
+    /// Links between failed tool results and the calls that resolved them: whether the node failed, and a sentence.
+    pub fixes: HashMap<NodeId, (bool, String)>,
+}
+
+/// What remains of the screens of the next request after they are closed.
+#[derive(Debug, Default)]
+pub struct RequestLeftovers {
+    /// The last order and grouping of the list.
+    pub arranged: ListArrangement,
+    /// A request that was edited and not sent.
+    pub unsent: Option<Box<RawRequestScreen>>,
+    /// Text of a request that was left before it was saved.
+    pub unwritten: Option<Box<Editor>>,
+}
+
+/// Where the person was, and goes next.
+#[derive(Debug, Default)]
+pub struct Jumps {
+    /// Where the person was before each jump, the last one last.
+    pub before: Vec<ReturnPoint>,
+    /// The message to select once a branch was made for it.
+    pub land_on: Option<NodeId>,
+}
+
+/// What the engine reported about itself.
+#[derive(Debug, Default)]
+pub struct EngineState {
+    /// The report on servers, for the empty screen.
+    pub findings: Vec<Finding>,
+    /// Older messages that are indexed, of how many, while that goes on.
+    pub indexing: Option<(usize, usize)>,
+    /// The store cannot be written now.
+    pub unwritable: bool,
+}
+
+/// The state of the workbench.
 #[derive(Debug, Default)]
 pub struct Model {
     /// Milliseconds since the program began.
@@ -52,86 +135,54 @@ pub struct Model {
     pub keys: Keymap,
     /// About this run of the program.
     pub facts: Facts,
-    /// Settings of the screen.
-    pub screen: Screen,
-    /// How screens of each size are arranged.
-    pub arrangements: panes::Arrangements,
-    /// Names of the themes, with what each is for.
-    pub themes: Vec<(String, String)>,
-    /// The theme that was chosen.
-    pub theme: String,
-    /// The keys pressed so far of several one after the other, and since when.
-    pub leading: (Vec<Chord>, u64),
-    /// What lies where in the last frame, while the mouse is ours.
-    pub hits: RefCell<Vec<pointer::HitArea>>,
-    /// What the pointer was doing.
+    /// How the screen looks.
+    pub display: Display,
+    /// Keys and actions between two messages.
+    pub input: InputState,
+    /// The mouse.
     pub pointer: pointer::Pointer,
-    /// The terminal said that it has no focus.
+    /// The terminal reported that it has no focus.
     pub away: bool,
     /// The open session.
     pub session: Option<session::Session>,
     /// The messages on the screen.
-    pub conversation: super::chat::model::conversation::Conversation,
+    pub conversation: Conversation,
     /// Contents that were loaded.
     pub bodies: bodies::Bodies,
-    /// Turns under way.
-    pub live: HashMap<BranchId, super::chat::model::live::Live>,
-    /// The message being written.
-    pub composer: super::chat::model::composer::Composer,
+    /// Open turns.
+    pub live: HashMap<BranchId, Live>,
+    /// The message that is written.
+    pub composer: Composer,
     /// The plan of the next call.
-    pub plan: super::chat::model::plan::PlanState,
+    pub plan: PlanState,
     /// Drafts of summaries.
-    pub drafts: super::screens::summaries::model::Drafts,
+    pub drafts: Drafts,
     /// The branch tree.
-    pub panel: super::chat::model::branches::BranchPanel,
-    /// The selected tool call, counted from the newest.
-    pub tool: usize,
-    /// A call that the person runs again.
-    pub again: Option<Box<AgainView>>,
-    /// What failed results on the path were fixed by, and what others resolved.
-    pub fixes: HashMap<NodeId, (bool, String)>,
-    /// The selected line of the context panel.
-    pub context_row: usize,
-    /// What lies over the chat, topmost last.
-    pub layers: super::screens::stack::Stack,
+    pub panel: BranchPanel,
+    /// The pane of tool calls.
+    pub tools: ToolPane,
+    /// The open screens, topmost last.
+    pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
-    /// Actions last chosen from the list of all actions, the newest first.
-    pub recent_actions: Vec<Action>,
     /// Sentences for the person.
     pub status: status::Status,
-    /// What the doctor found, for the empty screen.
-    pub findings: Vec<Finding>,
     /// Requests under way.
-    pub pending: HashMap<u64, Pending>,
-    /// The last ticket given.
-    pub tickets: u64,
-    /// When Ctrl+C was last pressed with nothing to clear.
-    pub clear_at: Option<u64>,
+    pub requests: pending::Requests,
     /// Messages to send when the open turn of their branch has ended.
-    pub queue: super::chat::model::queue::Queue,
-    /// Names that may be put in while one is typed.
-    pub popup: Option<super::chat::model::complete::CompletionPopup>,
-    /// Older messages that are indexed, of how many, while that goes on.
-    pub indexing: Option<(usize, usize)>,
-    /// The message to go to once a branch was made for it.
-    pub land_on: Option<NodeId>,
-    /// When the draft is to be stored.
-    pub keep: super::chat::model::queue::DraftSaveTime,
-    /// Where the person was before each jump, the last one last.
-    pub places_before: Vec<super::screens::search::model::ReturnPoint>,
-    /// How the overlay's list was arranged last.
-    pub arranged: super::screens::request::model_filter::ListArrangement,
-    /// A request that was edited by hand and left unsent.
-    pub unsent: Option<Box<super::screens::raw_request::model::RawRequestScreen>>,
-    /// What was written into a request and left before it was saved.
-    pub unwritten: Option<Box<super::screens::text_editor::model::Editor>>,
-    /// The store cannot be written now.
-    pub unwritable: bool,
+    pub queue: Queue,
+    /// Names that may complete the one that is typed.
+    pub popup: Option<CompletionPopup>,
+    /// When the draft is to be saved.
+    pub keep: DraftSaveTime,
+    /// Where the person was, and goes next.
+    pub jumps: Jumps,
+    /// What remains of the screens of the next request.
+    pub request: RequestLeftovers,
+    /// What the engine reported about itself.
+    pub engine: EngineState,
     /// The tour, while it is shown.
-    pub tour: Option<super::screens::tour::model::Tour>,
-    /// Actions that run once the current message has been handled.
-    pub next_actions: VecDeque<Action>,
+    pub tour: Option<Tour>,
     /// The loop ends.
     pub quit: bool,
 }
@@ -151,14 +202,14 @@ impl Model {
 
     /// The open turn of the current branch.
     #[must_use]
-    pub fn live_here(&self) -> Option<&super::chat::model::live::Live> {
+    pub fn live_here(&self) -> Option<&Live> {
         self.branch().and_then(|branch| self.live.get(&branch.id))
     }
 
-    /// When something will have to happen by itself, if anything.
+    /// When the next tick is due, in milliseconds since the program began. None where nothing happens by itself.
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
-        let still = self.screen.reduced_motion;
+        let still = self.display.settings.reduced_motion;
         let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
         let screen = self.layers.last().and_then(|screen| screen.due(self.now));
         let (said, hints) = (self.status.until(), self.hints_at());
@@ -166,36 +217,36 @@ impl Model {
         all.into_iter().flatten().min()
     }
 
-    /// When it is to be shown which keys may follow.
+    /// When the keys that may follow are to be shown.
     fn hints_at(&self) -> Option<u64> {
-        let at = self.leading.1 + u64::from(self.screen.hints_after);
-        (!self.leading.0.is_empty() && at > self.now).then_some(at)
+        let at = self.input.since + u64::from(self.display.settings.hints_after);
+        (!self.input.sequence.is_empty() && at > self.now).then_some(at)
     }
 
-    /// Whether it is shown which keys may follow.
+    /// Whether the keys that may follow are shown.
     #[must_use]
     pub fn hinting(&self) -> bool {
-        !self.leading.0.is_empty() && self.hints_at().is_none()
+        !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
-    /// The theme that is shown: the selected one while one is chosen.
+    /// The theme that is shown: while the list of themes is open, the selected one.
     #[must_use]
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
         let tried = list.and_then(Picker::selected);
         match tried.map(|entry| &entry.choice) {
             Some(Choice::Theme(name)) => name,
-            _ => &self.theme,
+            _ => &self.display.theme,
         }
     }
 
-    /// When it is to be said that a call waits for its plan.
+    /// When the person is to be told that a call waits for its plan.
     fn wait_to_tell(&self) -> Option<u64> {
         let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.tell_at() } else { None };
-        self.pending.values().filter_map(due).min()
+        self.requests.pending.values().filter_map(due).min()
     }
 
-    /// Works out again what hangs on the tree, the branch or its marks.
+    /// Updates everything that depends on the tree, the branch or its marks.
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);
@@ -206,15 +257,15 @@ impl Model {
         self.relink();
     }
 
-    /// Works out again which failures of tools were resolved by what.
+    /// Updates the links between failed tool results and the calls that resolved them.
     pub fn relink(&mut self) {
         if let Some(session) = &self.session {
-            self.fixes = super::screens::traces::model::told(session, &self.conversation);
+            self.tools.fixes = super::screens::traces::model::told(session, &self.conversation);
         }
     }
 
-    /// Brings the screens that are open up to the session. Done before they are drawn or acted on, not with every event, so
-    /// that what comes in one burst is taken in at once.
+    /// Updates the open screens from the session. Called before they are drawn or get an action, not with every event, so
+    /// that a burst of events costs one update.
     pub fn sync_screens(&mut self) {
         let live = self.live_here().and_then(|live| live.run);
         let Some(session) = &mut self.session else { return };
@@ -223,7 +274,7 @@ impl Model {
         }
     }
 
-    /// Where keys count, most particular first.
+    /// The places whose keys apply, most specific first.
     #[must_use]
     pub fn places(&self) -> Vec<When> {
         if let Some(screen) = self.layers.last() {

@@ -53,7 +53,7 @@ impl Model {
     /// The arrangement for the current size of the screen.
     #[must_use]
     pub fn arrangement(&self) -> Arrangement {
-        self.arrangements.of(self.size)
+        self.display.arrangements.of(self.size)
     }
 
     /// Whether panels are shown beside the conversation.

@@ -16,6 +16,7 @@ use crate::tui::screens::search::model::SearchPending;
 use crate::tui::screens::summaries::model::SummaryPending;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::traces::model::TracePending;
+use std::collections::HashMap;
 
 /// What a request under way was made for.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,4 +87,28 @@ pub enum ProgramPending {
     Doctor,
     /// To show the folder's own settings file.
     FolderSettings,
+}
+
+/// The requests under way, by the numbers of their tickets.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// What each was made for.
+    pub pending: HashMap<u64, Pending>,
+    /// The last number given.
+    pub last: u64,
+}
+
+impl Requests {
+    /// Remembers a new request, and returns the number of its ticket.
+    pub fn add(&mut self, pending: Pending) -> u64 {
+        self.last += 1;
+        self.pending.insert(self.last, pending);
+        self.last
+    }
+
+    /// Whether such a request is under way.
+    #[must_use]
+    pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
+        self.pending.values().any(such)
+    }
 }

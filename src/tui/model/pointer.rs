@@ -3,6 +3,7 @@
 
 use super::focus::Focus;
 use ratatui::layout::Rect;
+use std::cell::RefCell;
 
 /// An event of the mouse at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +63,10 @@ pub struct HitArea {
 }
 
 /// The state of the mouse.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Pointer {
+    /// The parts of the last frame, while the mouse is captured. The view records them.
+    pub hits: RefCell<Vec<HitArea>>,
     /// The border that is dragged.
     pub held: Option<Border>,
     /// The last click: when, and on what.

@@ -40,7 +40,7 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colours code. What comes of a job reaches the workbench as [`|it| Msg::Frame(FrameMsg::Highlighted(it))`].
+/// Starts the thread that colours code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;

@@ -23,7 +23,7 @@ impl Workbench {
             }
             (FileCmd::KeepPanes, Some(_)) if self.model.facts.demo => None,
             (FileCmd::KeepPanes, Some(reading)) => {
-                let kept = self.model.arrangements.save(&reading.screen_file());
+                let kept = self.model.display.arrangements.save(&reading.screen_file());
                 let why = |why| format!("The layout could not be saved for the next start: {why}.");
                 kept.err().map(|error| Msg::Config(ConfigMsg::Written(Err(why(error)))))
             }
@@ -51,7 +51,7 @@ impl Workbench {
             }
             self.painted = Some(wanted);
         }
-        if !self.model.screen.title {
+        if !self.model.display.settings.title {
             return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
         }
         let now = title(&self.model, self.themes.ascii);

@@ -6,8 +6,9 @@ use super::terminal;
 use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Door, Events};
+use crate::tui::model::panes::Arrangements;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Facts, Model};
+use crate::tui::model::{Display, Facts, Model};
 use crate::tui::msg::{Cmd, EngineMsg, FileCmd, Msg};
 use crate::tui::screens::tour::model::{Tour, rows};
 use crate::tui::{Workbench, update};
@@ -150,9 +151,7 @@ fn begun(own: &Model) -> Model {
         now: own.now,
         facts,
         keys: own.keys.clone(),
-        screen: own.screen.clone(),
-        theme: own.theme.clone(),
-        themes: own.themes.clone(),
+        display: Display { arrangements: Arrangements::default(), ..own.display.clone() },
         tour: Some(Tour::default()),
         ..Model::default()
     }

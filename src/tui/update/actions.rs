@@ -31,7 +31,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     use summaries::update::DraftDecision;
     use tui_textarea::TextArea;
     if action != A::Clear {
-        model.clear_at = None;
+        model.input.clear_at = None;
     }
     let taken = model.layers.last_mut().map_or(Outcome::Pass, |screen| screen.update(action, out));
     if taken.finish(model, out) {

@@ -18,7 +18,7 @@ use crate::tui::screens::{
 /// Hands an answer to the family of its request.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let Some(pending) = model.pending.remove(&ticket.0) else { return };
+    let Some(pending) = model.requests.pending.remove(&ticket.0) else { return };
     let ticket = ticket.0;
     match pending {
         Pending::Turn(pending) => ask::answered(model, pending, result, out),

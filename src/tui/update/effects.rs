@@ -10,11 +10,10 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 
 /// Sends a request to the engine and remembers what its answer is for. Returns the number of its ticket.
-pub(crate) fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
-    model.tickets += 1;
-    model.pending.insert(model.tickets, what_for);
-    out.push(Cmd::Send(Ticket(model.tickets), request));
-    model.tickets
+pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &mut Vec<Cmd>) -> u64 {
+    let ticket = model.requests.add(pending);
+    out.push(Cmd::Send(Ticket(ticket), request));
+    ticket
 }
 
 /// Shows a failure in one sentence.
@@ -35,5 +34,5 @@ pub(crate) fn said(model: &mut Model, result: Result<Answer, Failure>) {
 /// Runs an action after the current message has been handled. Screens use it, so that they need not know the table of
 /// actions.
 pub(crate) fn run_next(model: &mut Model, action: Action) {
-    model.next_actions.push_back(action);
+    model.input.next_actions.push_back(action);
 }

@@ -330,7 +330,7 @@ fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
 /// Notifies a person who looks at another window that a long turn has ended.
 fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
     let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
-    if live.seconds(model.now) < u64::from(model.screen.notify_after) {
+    if live.seconds(model.now) < u64::from(model.display.settings.notify_after) {
         return;
     }
     let named = model.session.as_ref().and_then(|session| session.find(branch));

@@ -22,7 +22,7 @@ pub(super) fn input(model: &mut Model, input: Input, out: &mut Vec<Cmd>) {
 fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_screens();
     let typing = takes_text(model);
-    let begins = model.leading.0.is_empty();
+    let begins = model.input.sequence.is_empty();
     if !(begins && typing && chord.typed().is_some()) && lead(model, chord, out) {
         return;
     }
@@ -43,7 +43,7 @@ fn takes_text(model: &Model) -> bool {
 }
 
 fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
-    model.leading.0.clear();
+    model.input.sequence.clear();
     if let Some(screen) = model.layers.last_mut() {
         screen.paste(text).finish(model, out);
         return;
@@ -64,22 +64,27 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
 
 /// Handles a key of a sequence of several keys. False when it belongs to none.
 fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
-    let first = model.leading.0.is_empty();
+    let first = model.input.sequence.is_empty();
     if !first && chord == Chord::plain(Key::Esc) {
-        model.leading.0.clear();
+        model.input.sequence.clear();
         return true;
     }
-    let mut typed = model.leading.0.clone();
+    let mut typed = model.input.sequence.clone();
     typed.push(chord);
     match model.keys.step(&typed, &model.places()) {
-        Step::More => model.leading = (typed, if first { model.now } else { model.leading.1 }),
+        Step::More => {
+            model.input.sequence = typed;
+            if first {
+                model.input.since = model.now;
+            }
+        }
         Step::Run(_) | Step::Nothing if first => return false,
         Step::Run(action) => {
-            model.leading.0.clear();
+            model.input.sequence.clear();
             actions::run(model, action, None, out);
         }
         Step::Nothing => {
-            model.leading.0.clear();
+            model.input.sequence.clear();
             let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
             let help = model.keys.key_of(Action::Help).unwrap_or_default();
             let text = format!("{} does nothing; {help} shows all keys.", words.join(" "));

@@ -58,7 +58,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
-    let waits = !model.live.contains_key(&branch) && model.pending.values().any(asks);
+    let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
     if waits {
         send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
     }
@@ -87,10 +87,10 @@ pub(crate) fn clear(model: &mut Model) {
         model.plan.touch(model.now);
         return;
     }
-    if model.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
         return quit::quit(model);
     }
-    model.clear_at = Some(model.now);
+    model.input.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
     model.status.say(
         Severity::Notice,

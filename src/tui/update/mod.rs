@@ -42,7 +42,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Frame(FrameMsg::Highlighted(_)) => {}
         Msg::Done(done) => finish(model, done),
     }
-    while let Some(action) = model.next_actions.pop_front() {
+    while let Some(action) = model.input.next_actions.pop_front() {
         actions::run(model, action, None, &mut out);
     }
     completing::follow(model, &mut out);

@@ -14,7 +14,7 @@ use crate::tui::msg::{Cmd, FileCmd};
 const DOUBLE: u64 = 400;
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
-    let target = pointer::at(&model.hits.borrow(), mouse.x, mouse.y);
+    let target = pointer::at(&model.pointer.hits.borrow(), mouse.x, mouse.y);
     match mouse.did {
         PointerAction::Press => press(model, target, out),
         PointerAction::Drag => {
@@ -69,7 +69,7 @@ fn row(model: &mut Model, pane: Focus, at: usize) {
             // The row stays under the pointer, wherever the list starts.
             model.panel.cursor = at.min(model.panel.len().saturating_sub(1));
         }
-        Focus::Tools => model.tool = at,
+        Focus::Tools => model.tools.selected = at,
         Focus::Conversation => model.conversation.point_at(at),
         Focus::Composer | Focus::Context => {}
     }
@@ -77,7 +77,8 @@ fn row(model: &mut Model, pane: Focus, at: usize) {
 
 fn drag(model: &mut Model, border: Border, mouse: Mouse) {
     let (columns, rows) = model.size;
-    let place = model.hits.borrow().iter().find(|hit| hit.target == Target::Pane(Focus::Tools)).map(|hit| hit.area);
+    let place =
+        model.pointer.hits.borrow().iter().find(|hit| hit.target == Target::Pane(Focus::Tools)).map(|hit| hit.area);
     let to = match border {
         Border::Left => mouse.x + 1,
         Border::Right => columns.saturating_sub(mouse.x),
@@ -92,7 +93,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
     }
     match target {
         Some(Target::Row(Focus::Branches, _) | Target::Pane(Focus::Branches)) => {
-            let first = model.hits.borrow().iter().find_map(|hit| match hit.target {
+            let first = model.pointer.hits.borrow().iter().find_map(|hit| match hit.target {
                 Target::Row(Focus::Branches, at) => Some(at),
                 _ => None,
             });
@@ -101,7 +102,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
         }
         Some(Target::Row(Focus::Tools, _) | Target::Pane(Focus::Tools)) => {
             let last = model.session.as_ref().map_or(0, |session| session.traces.len()).saturating_sub(1);
-            model.tool = shift(model.tool, rows.signum(), last);
+            model.tools.selected = shift(model.tools.selected, rows.signum(), last);
         }
         Some(Target::Pane(Focus::Context)) => {}
         _ => model.conversation.scroll += rows,

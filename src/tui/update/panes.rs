@@ -44,7 +44,7 @@ pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
 
 fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cmd>) {
     let size = model.size;
-    model.arrangements.put(size, arrangement);
+    model.display.arrangements.put(size, arrangement);
     if !said.is_empty() {
         model.status.report(TOPIC, said, model.now);
     }
@@ -105,5 +105,5 @@ pub(super) fn pull(model: &mut Model, border: Border, to: u16) {
     let (left, right) = sides(&next, model.size.0);
     next.left = if next.left == 0 { 0 } else { left };
     next.right = if next.right == 0 { 0 } else { right };
-    model.arrangements.put(model.size, next);
+    model.display.arrangements.put(model.size, next);
 }

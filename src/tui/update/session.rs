@@ -39,7 +39,7 @@ pub(super) fn answered(
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
     branches::stand_on(model, branch);
-    let node = model.land_on.take();
+    let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
         search::update::land(model, node);
@@ -77,7 +77,7 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
     for sentence in &view.recovered {
         model.status.say(Severity::Trouble, sentence.clone(), model.now);
     }
-    if model.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
+    if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
         send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
     }
 }

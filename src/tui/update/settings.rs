@@ -32,7 +32,7 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
                 model.status.report("reload", text, model.now);
             }
         }
-        (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.findings = findings,
+        (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
         (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
         (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
             said(model, result);
@@ -55,26 +55,26 @@ pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Opens the list of themes. The selected theme is shown while the list is open.
 pub(crate) fn themes(model: &mut Model) {
-    let wide = model.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let wide = model.display.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let entry = |(name, about): &(String, String)| Entry {
         label: format!("{name:<wide$}  {about}"),
         detail: String::new(),
         choice: Choice::Theme(name.clone()),
     };
     let mut picker = Picker::new(Kind::Themes);
-    picker.fill(model.themes.iter().map(entry).collect());
-    picker.cursor = model.themes.iter().position(|(name, _)| *name == model.theme).unwrap_or(0);
+    picker.fill(model.display.themes.iter().map(entry).collect());
+    picker.cursor = model.display.themes.iter().position(|(name, _)| *name == model.display.theme).unwrap_or(0);
     model.layers.push(picker);
 }
 
 /// Chooses a theme and has it written to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
-    if !model.themes.iter().any(|(known, _)| known == name) {
-        let known: Vec<&str> = model.themes.iter().map(|(name, _)| name.as_str()).collect();
+    if !model.display.themes.iter().any(|(known, _)| known == name) {
+        let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();
         let text = format!("There is no theme {name:?}. Themes: {}.", known.join(", "));
         return model.status.say(Severity::Trouble, text, model.now);
     }
-    let before = std::mem::replace(&mut model.theme, name.to_owned());
+    let before = std::mem::replace(&mut model.display.theme, name.to_owned());
     if model.facts.demo {
         return model.status.report("theme", "The theme lasts until the demo ends; nothing is saved.", model.now);
     }
@@ -92,19 +92,19 @@ fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec
             return model.status.say(Severity::Trouble, text, model.now);
         }
     };
-    model.leading.0.clear();
+    model.input.sequence.clear();
     model.keys = fresh.keys;
-    model.themes = fresh.themes;
+    model.display.themes = fresh.themes;
     model.facts.policies = fresh.policies;
-    model.theme.clone_from(&fresh.screen.theme);
-    if model.screen.mouse != fresh.screen.mouse {
+    model.display.theme.clone_from(&fresh.screen.theme);
+    if model.display.settings.mouse != fresh.screen.mouse {
         model.facts.mouse = fresh.screen.mouse;
         out.push(Cmd::Mouse(fresh.screen.mouse));
     }
-    if model.screen.ascii != fresh.screen.ascii {
+    if model.display.settings.ascii != fresh.screen.ascii {
         out.push(Cmd::Redraw);
     }
-    model.screen = fresh.screen;
+    model.display.settings = fresh.screen;
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
         model.status.say(Severity::Trouble, problem, model.now);
     }

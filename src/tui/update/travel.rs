@@ -47,7 +47,7 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
         }
         Focus::Tools => {
             let count = model.session.as_ref().map_or(0, |session| session.traces.len());
-            model.tool = shift(model.tool, by, count.saturating_sub(1));
+            model.tools.selected = shift(model.tools.selected, by, count.saturating_sub(1));
         }
         Focus::Context => {}
     }

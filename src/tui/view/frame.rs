@@ -37,7 +37,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     }
     cache.next_frame();
     model.sync_screens();
-    model.hits.borrow_mut().clear();
+    model.pointer.hits.borrow_mut().clear();
     let full = model.layers.full();
     let mut wanted = Vec::new();
     let mut foot = None;

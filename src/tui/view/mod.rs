@@ -41,7 +41,7 @@ impl ViewContext<'_> {
     /// Notes what lies where, for the mouse.
     fn hit(&self, area: Rect, target: Target) {
         if self.model.facts.mouse && !area.is_empty() {
-            self.model.hits.borrow_mut().push(HitArea { area, target });
+            self.model.pointer.hits.borrow_mut().push(HitArea { area, target });
         }
     }
 

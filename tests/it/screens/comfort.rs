@@ -20,11 +20,11 @@ use pleach::tui::theme::{Ink, Theme, Themes};
 
 fn opened() -> Stage {
     let mut stage = fixture::opened();
-    stage.model.themes = Themes::default().list();
-    stage.model.themes.extend(BUILT_IN.iter().map(|(name, text)| {
+    stage.model.display.themes = Themes::default().list();
+    stage.model.display.themes.extend(BUILT_IN.iter().map(|(name, text)| {
         ((*name).to_owned(), text.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned())
     }));
-    stage.model.theme = "auto".into();
+    stage.model.display.theme = "auto".into();
     stage.model.facts.mouse = true;
     stage
 }
@@ -69,7 +69,7 @@ fn a_theme_is_shown_while_it_is_selected() {
     stage.press("ctrl-x T");
     assert_eq!(stage.model.shown_theme(), "auto");
     stage.press("down down");
-    assert_eq!((stage.model.shown_theme(), stage.model.theme.as_str()), ("light", "auto"));
+    assert_eq!((stage.model.shown_theme(), stage.model.display.theme.as_str()), ("light", "auto"));
     stage.press("esc");
     assert_eq!(stage.model.shown_theme(), "auto", "Esc restores");
     stage.type_text("/theme").press("enter").type_text("sep");
@@ -119,9 +119,9 @@ fn themes_differ_in_colour_alone() {
 /// Arranges screens of every class.
 fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
     for size in [(40, 12), (80, 24), (120, 35), (200, 50)] {
-        let mut arrangement = stage.model.arrangements.of(size);
+        let mut arrangement = stage.model.display.arrangements.of(size);
         change(&mut arrangement);
-        stage.model.arrangements.put(size, arrangement);
+        stage.model.display.arrangements.put(size, arrangement);
     }
 }
 
@@ -343,7 +343,7 @@ fn little_motion_means_no_running_seconds() {
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(3_000);
     assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1_000));
-    stage.model.screen.reduced_motion = true;
+    stage.model.display.settings.reduced_motion = true;
     stage.wait(60_000);
     assert_eq!(stage.model.next_wake(), None);
 }

@@ -51,7 +51,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
 /// Enter on a draft that is being sent already: once the person was told that it waits, it is sent without searching.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
-    let waits = model.pending.iter().find_map(|(ticket, pending)| match pending {
+    let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
         Pending::Turn(TurnPending::Ask { branch: b, draft: d, told, .. }) if *b == branch && same(d) => {
             Some((*ticket, *told && d.search != SearchWish::Never))
         }
@@ -59,7 +59,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     });
     let Some((ticket, may)) = waits else { return false };
     if may {
-        model.pending.remove(&ticket);
+        model.requests.pending.remove(&ticket);
         model.status.report(WAITING, "Sending without searching older messages.", model.now);
         ask(model, branch, Draft { search: SearchWish::Never, ..draft.clone() }, None, out);
     }
@@ -69,7 +69,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
 /// Tells the person, after a while, that a call waits, and what can be done.
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
-    for pending in model.pending.values_mut() {
+    for pending in model.requests.pending.values_mut() {
         if let Pending::Turn(TurnPending::Ask { since, told, .. }) = pending
             && !*told
             && *since + PATIENCE <= now
@@ -84,7 +84,7 @@ pub(crate) fn tell_that_it_waits(model: &mut Model) {
 
 fn say_that_it_waits(model: &mut Model) {
     let key = |action| model.keys.key_of(action).unwrap_or_default();
-    let first = match model.indexing {
+    let first = match model.engine.indexing {
         Some((done, total)) => {
             let number = |n: usize| grouped(n as u64);
             format!("indexing older messages, {} of {}", number(done), number(total))
@@ -98,11 +98,11 @@ fn say_that_it_waits(model: &mut Model) {
 
 /// Reports progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
-    model.indexing = Some((done, total)).filter(|_| done < total);
-    if model.indexing.is_none() {
+    model.engine.indexing = Some((done, total)).filter(|_| done < total);
+    if model.engine.indexing.is_none() {
         return model.status.end(INDEXING);
     }
-    if model.pending.values().any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
+    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
         model.status.end(INDEXING);
         return say_that_it_waits(model);
     }

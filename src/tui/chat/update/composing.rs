@@ -84,7 +84,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 fn unkept(model: &mut Model, failure: &Failure) {
     model.composer.was_not_kept();
     model.keep.due = Some(model.now + CALM);
-    if !model.unwritable {
+    if !model.engine.unwritable {
         model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.composer.next_draft();
     model.plan.generation += 1;
     model.plan.asked = Some((branch, draft.clone()));
-    model.pending.retain(|_, what_for| *what_for != Pending::Turn(TurnPending::Plan));
+    model.requests.pending.retain(|_, what_for| *what_for != Pending::Turn(TurnPending::Plan));
     let generation = model.plan.generation;
     send(
         model,

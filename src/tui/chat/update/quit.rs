@@ -16,7 +16,7 @@ pub(crate) const ROOM: &str = "room";
 
 /// A person wants to quit.
 pub(crate) fn quit(model: &mut Model) {
-    let lost = if model.unwritable { lost(model) } else { Vec::new() };
+    let lost = if model.engine.unwritable { lost(model) } else { Vec::new() };
     if lost.is_empty() {
         model.quit = true;
         return;
@@ -69,7 +69,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
 
 /// The store can be written, or why not.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
-    model.unwritable = why.is_some();
+    model.engine.unwritable = why.is_some();
     model.status.end(ROOM);
     match why {
         Some(why) => model.status.alarm(ROOM, why, model.now),

@@ -282,7 +282,7 @@ impl BlockBuilder<'_> {
             return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
         };
         line.push(Ink::Tool, &trace.title());
-        let fixed = self.model.fixes.get(&head.id);
+        let fixed = self.model.tools.fixes.get(&head.id);
         let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
         let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
         line.push(Ink::Dim, &format!(" {} ", text::fit(&argument(&trace.args), room, glyphs.ellipsis)));

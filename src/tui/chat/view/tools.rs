@@ -46,7 +46,7 @@ pub(crate) fn panel(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         nothing(look, inside, buf);
         return;
     }
-    list(look, traces, look.model.tool, focus, inside, buf);
+    list(look, traces, look.model.tools.selected, focus, inside, buf);
 }
 
 pub(crate) fn nothing(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {

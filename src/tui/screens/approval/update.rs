@@ -59,7 +59,9 @@ pub(crate) fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
-    if let Some((branch, AgainState::Asks(asking))) = model.again.as_ref().map(|again| (again.branch, &again.state)) {
+    if let Some((branch, AgainState::Asks(asking))) =
+        model.tools.rerun.as_ref().map(|again| (again.branch, &again.state))
+    {
         waiting.push((branch, asking.clone()));
     }
     match waiting.into_iter().next() {

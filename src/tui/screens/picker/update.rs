@@ -52,7 +52,7 @@ pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Opens the list of all actions.
 pub(crate) fn palette(model: &mut Model) {
-    let picker = Picker::palette(&model.keys, &model.recent_actions);
+    let picker = Picker::palette(&model.keys, &model.input.recent_actions);
     model.layers.push(picker);
 }
 
@@ -60,9 +60,9 @@ pub(crate) fn palette(model: &mut Model) {
 const RECENT: usize = 5;
 
 fn remember(model: &mut Model, action: Action) {
-    model.recent_actions.retain(|other| *other != action);
-    model.recent_actions.insert(0, action);
-    model.recent_actions.truncate(RECENT);
+    model.input.recent_actions.retain(|other| *other != action);
+    model.input.recent_actions.insert(0, action);
+    model.input.recent_actions.truncate(RECENT);
 }
 
 /// The words changed: sessions are searched by the store.

@@ -64,7 +64,7 @@ pub(crate) fn leave(model: &mut Model) {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
         model.status.say(Severity::Notice, text, model.now);
-        model.unsent = Some(Box::new(raw));
+        model.request.unsent = Some(Box::new(raw));
     }
 }
 
@@ -79,7 +79,7 @@ fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, f
     };
     let parts = parts.into_iter().map(part).collect();
     if let Some(json) = edit {
-        if let Some(unsent) = model.unsent.take_if(|unsent| unsent.branch == branch) {
+        if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
             let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
                 "Your edited request, as you left it."
@@ -111,7 +111,7 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     } else {
         "Edited for one call: === N ROLE starts a message, === ROLE a new one".to_owned()
     };
-    if let Some(kept) = model.unwritten.take_if(|kept| {
+    if let Some(kept) = model.request.unwritten.take_if(|kept| {
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
     }) {
         model.status.say(Severity::Notice, "Your text, as you left it.", model.now);
@@ -137,7 +137,7 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
         let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
         let text = format!("Your text is kept; {key} opens it again. Nothing was sent.");
         model.status.say(Severity::Notice, text, model.now);
-        model.unwritten = Some(Box::new(editor));
+        model.request.unwritten = Some(Box::new(editor));
     }
     true
 }
@@ -225,7 +225,7 @@ fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result:
     match result {
         Ok(answer) => {
             model.layers.clear();
-            (model.unsent, model.unwritten) = (None, None);
+            (model.request.unsent, model.request.unwritten) = (None, None);
             model.conversation.follow();
             ask::asked(model, branch, draft, Ok(answer));
         }

@@ -119,7 +119,7 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
     let mut arranged = overlay.arranged;
     change(&mut arranged);
     overlay.arrange(arranged);
-    model.arranged = arranged;
+    model.request.arranged = arranged;
     let words = arranged.words().unwrap_or_else(|| "by section, in plan order".to_owned());
     model.status.report("arranged", format!("The list is {words}."), model.now);
 }
@@ -150,7 +150,7 @@ pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<RequestScreen>(|_| true) {
         return;
     }
-    let mut overlay = RequestScreen { arranged: model.arranged, ..RequestScreen::default() };
+    let mut overlay = RequestScreen { arranged: model.request.arranged, ..RequestScreen::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -190,7 +190,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(atom, Atom::Range { .. }) {
         return;
     }
-    let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
+    let waits = |what_for: Pending| model.requests.any(|p| *p == what_for);
     let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Request(RequestPending::History(atom)));
     if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::Request(RequestPending::Text(atom))) {
         send(
@@ -223,7 +223,7 @@ pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     let known = model.session.as_ref().is_some_and(Session::knows_uses);
     let asked =
         model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
-    let waits = model.pending.values().any(|pending| *pending == Pending::Request(RequestPending::Unused));
+    let waits = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
     if let (true, Some(branch)) = (known && !asked && !waits, model.branch().map(|branch| branch.id)) {
         send(
             model,

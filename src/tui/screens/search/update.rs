@@ -128,12 +128,12 @@ pub(crate) fn leave_here(model: &mut Model) {
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
     let place = model.conversation.place;
-    remember(&mut model.places_before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
+    remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
 /// Goes back to where the person was before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(spot) = model.places_before.pop() else {
+    let Some(spot) = model.jumps.before.pop() else {
         model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
         return;
     };

@@ -28,7 +28,8 @@ pub(crate) fn open(model: &mut Model) {
     }
     let session = model.session.as_ref();
     let panel = model.focus == Focus::Tools && model.layers.is_empty();
-    let place = session.and_then(|session| session.traces.len().checked_sub(model.tool + 1)).filter(|_| panel);
+    let place =
+        session.and_then(|session| session.traces.len().checked_sub(model.tools.selected + 1)).filter(|_| panel);
     let screen = Traces::on(session, place);
     model.layers.push(screen);
     model.sync_screens();
@@ -39,7 +40,9 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
     match model.layers.top::<Traces>() {
         Some(screen) => screen.selected(session),
-        None if model.layers.is_empty() && model.focus == Focus::Tools => session.traces.iter().rev().nth(model.tool),
+        None if model.layers.is_empty() && model.focus == Focus::Tools => {
+            session.traces.iter().rev().nth(model.tools.selected)
+        }
         None => None,
     }
 }
@@ -143,12 +146,12 @@ pub(crate) fn again_came(model: &mut Model, view: AgainView) {
             model.status.say(Severity::Notice, text, model.now);
         }
     }
-    model.again = Some(Box::new(view));
+    model.tools.rerun = Some(Box::new(view));
 }
 
 /// Puts the newer result into the message that is being written.
 pub(crate) fn add(model: &mut Model) {
-    let ended = model.again.as_ref().filter(|again| again.state == AgainState::Ended);
+    let ended = model.tools.rerun.as_ref().filter(|again| again.state == AgainState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
         let text = "No repeated call has finished yet.";
@@ -173,7 +176,7 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let id = trace.id();
-    let asked = model.pending.values().any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
+    let asked = model.requests.any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
     if !asked && !screen.texts.contains_key(&id) {
         send(
             model,

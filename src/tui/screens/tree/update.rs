@@ -101,7 +101,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         screens::search::update::land(model, first);
         return;
     }
-    model.land_on = Some(wanted.unwrap_or(first));
+    model.jumps.land_on = Some(wanted.unwrap_or(first));
     let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
     send(model, request, Pending::Session(SessionPending::Fork(None)), out);
 }

@@ -30,7 +30,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (strip.branch, strip.draft.clone());
-    model.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
+    model.requests.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
     send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
 }
 
