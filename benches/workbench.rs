@@ -37,7 +37,7 @@ use pleach::domain::conversation::message::Node;
 use pleach::domain::planning::plan::ContextPlan;
 use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket, TurnEvent};
 use pleach::tui::model::{Facts, Model};
-use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::msg::{Cmd, EngineMsg, FrameMsg, Input, Msg};
 use pleach::tui::theme::Theme;
 use pleach::tui::view::cache::Cache;
 use pleach::tui::{update, view};
@@ -115,7 +115,7 @@ impl Bench {
     }
 
     fn event(&mut self, event: Event) {
-        self.msg(Msg::Engine(Box::new(event)));
+        self.msg(Msg::Engine(EngineMsg::Event(Box::new(event))));
     }
 
     fn take(&mut self, cmds: Vec<Cmd>) {
@@ -134,8 +134,8 @@ impl Bench {
     fn frame(&mut self) {
         let mut wanted = Vec::new();
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
-        self.terminal.draw(|frame| wanted = view::frame(model, cache, theme, frame.buffer_mut())).unwrap();
-        self.msg(Msg::Wanted(wanted));
+        self.terminal.draw(|frame| wanted = view::frame::draw(model, cache, theme, frame.buffer_mut())).unwrap();
+        self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
     }
 
     /// From a key to its frame.
@@ -145,7 +145,7 @@ impl Bench {
 
     fn chord(&mut self, chord: Chord) -> Duration {
         let began = Instant::now();
-        self.msg(Msg::Key(chord));
+        self.msg(Msg::Input(Input::Key(chord)));
         self.frame();
         began.elapsed()
     }

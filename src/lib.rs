@@ -109,7 +109,7 @@
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. An answer that
-//!   it waits for: a variant of [`tui::model::Pending`], a line in `tui::update::answers`
+//!   it waits for: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
 //! * a panel beside the chat: `tui::chat`
 //! * a server's peculiarity: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records

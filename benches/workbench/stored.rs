@@ -99,7 +99,7 @@ pub(crate) fn session(size: (u16, u16)) {
 /// Seconds until older messages are looked through.
 fn indexed(live: &mut Live) -> f64 {
     let since = Instant::now();
-    live.until(|model| model.indexing.is_none_or(|(done, total)| done == total));
+    live.until(|model| model.engine.indexing.is_none_or(|(done, total)| done == total));
     since.elapsed().as_secs_f64()
 }
 

@@ -1,5 +1,5 @@
-//! The workbench: a pure model, its update, its views, and the terminal beneath.
-//! Not for: anything that the engine does; it is talked to through `engine::api` only.
+//! The workbench: a pure model, its update, its views, and the terminal.
+//! Not for: the work of the engine, which the workbench reaches only through `engine::api`.
 
 pub mod chat;
 pub mod model;
@@ -11,13 +11,14 @@ pub mod theme;
 pub mod update;
 pub mod view;
 
-use crate::config::keys::keymap::Keymap;
+use crate::config::keys::keymap::{Key, Keymap};
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
-use model::{Facts, Key, Model, Pending};
-use msg::{Cmd, Msg, Taken};
+use model::pending::{Pending, SessionPending};
+use model::{Display, Facts, Model};
+use msg::{Cmd, Done, EngineMsg, FrameMsg, Input, Msg, ProcessMsg, Taken, TerminalMsg};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
 pub use shell::start::ask_about;
@@ -32,51 +33,51 @@ use text::links::Links;
 use theme::{Theme, Themes};
 use view::cache::Cache;
 
-/// The shortest time from frame to frame.
+/// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while words come, for a person who wants little motion.
+/// The same while an answer arrives, for a person who wants little motion.
 const CALM: Duration = Duration::from_millis(250);
-/// How long the first frame waits for the terminal to tell its ground.
+/// How long the first frame waits for the terminal to report its background.
 const GROUND: Duration = Duration::from_millis(80);
 
-/// What the workbench is started with.
+/// The settings with which the workbench starts.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {
-    /// The key table (problems in it are said on the screen).
+    /// The key table. Its problems are shown on the screen.
     pub keymap: Keymap,
-    /// The themes there are.
+    /// All themes.
     pub themes: Themes,
     /// Settings of the screen.
     pub screen: ScreenSettings,
-    /// How screens of each size were arranged last.
+    /// The last arrangement for each size of the screen.
     pub arrangements: Arrangements,
-    /// The terminal can be asked for its ground.
+    /// The terminal can be asked for its background.
     pub may_ask: bool,
     /// The session to open; the last used when none.
     pub session: Option<String>,
-    /// The branch to stand on; the last used when none.
+    /// The branch to switch to; the last used when none.
     pub branch: Option<String>,
-    /// Nothing was set up before: the first screen says what was looked for.
+    /// Nothing was set up before: the first screen reports which servers were looked for.
     pub first_start: bool,
     /// The offline tour.
     pub demo: bool,
-    /// The policies there are, by name.
+    /// Names of the policies.
     pub policies: Vec<String>,
-    /// Give addresses to the terminal (OSC 8).
+    /// Send links to the terminal (OSC 8).
     pub links: bool,
-    /// Sentences to say at the start (a setting that could not be used, …).
+    /// Sentences to show at the start (a setting that could not be used, …).
     pub notices: Vec<String>,
     /// The configuration, to be read again when it changes.
     pub config: Option<Config>,
 }
 
-/// How the workbench ended.
+/// Why the workbench ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// The person quit.
     Quit,
-    /// A signal asked for it; its number.
+    /// A signal with this number.
     Signal(i32),
 }
 
@@ -102,7 +103,7 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
 }
 
-/// Runs the workbench until the person quits or a signal ends it. The terminal is given back on every way out.
+/// Runs the workbench until the person quits or a signal ends it. The terminal is restored in every case.
 pub fn run(
     door: Box<dyn Door>,
     events: Events,
@@ -129,13 +130,13 @@ pub fn run(
     }
     forward(events, to, answers)?;
     match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
-        // Drawing may fail before the signal comes through that says why.
+        // Drawing can fail before the signal arrives that explains it.
         Err(TuiError::Terminal(_)) if shell::system::gone() => Ok(Exit::Signal(1)),
         ended => ended,
     }
 }
 
-/// Gives the terminal back when the workbench is left by whatever way.
+/// Restores the terminal when it is dropped.
 struct GiveBack;
 
 impl Drop for GiveBack {
@@ -149,11 +150,11 @@ fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Resul
         for event in events {
             if shell::commands::is_answer(&event) {
                 drop(answers.send(event));
-            } else if to.send(Msg::Engine(Box::new(event))).is_err() {
+            } else if to.send(Msg::Engine(EngineMsg::Event(Box::new(event)))).is_err() {
                 return;
             }
         }
-        let _ = to.send(Msg::EngineGone);
+        let _ = to.send(Msg::Engine(EngineMsg::Gone));
     })?;
     Ok(())
 }
@@ -161,30 +162,30 @@ fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Resul
 struct Workbench {
     door: Box<dyn Door>,
     screen: Screen,
-    /// Code to be coloured.
+    /// Sends code to the highlighter.
     colours: Sender<Job>,
-    /// Commands that the command line's own code carries out.
+    /// Sends commands to the code of the command line.
     commands: Sender<shell::commands::Line>,
-    /// What threads have to tell.
+    /// Where threads send their messages.
     back: Sender<Msg>,
     model: Model,
     cache: Cache,
     theme: Theme,
     themes: Themes,
-    /// The name of the theme that is shown; none where it must be made again.
+    /// The name of the theme that is shown. None where it must be built again.
     painted: Option<String>,
-    /// The terminal can be asked for its ground, and was not yet.
+    /// The terminal can be asked for its background, and was not yet.
     may_ask: bool,
-    /// The title that the terminal was given.
+    /// The title that the terminal has.
     titled: Option<String>,
     reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
-    /// What was typed before the session was open.
+    /// Input from before the session was open.
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
-    /// How many tours there were.
+    /// The number of tours so far.
     tours: u64,
     /// The person's own workbench, while the tour is shown.
     outside: Option<shell::tour::Outside>,
@@ -210,10 +211,12 @@ impl Workbench {
             size: screen.size(),
             keys: setup.keymap.clone(),
             facts,
-            theme: setup.screen.theme.clone(),
-            themes: setup.themes.list(),
-            screen: setup.screen.clone(),
-            arrangements: setup.arrangements.clone(),
+            display: Display {
+                settings: setup.screen.clone(),
+                arrangements: setup.arrangements.clone(),
+                themes: setup.themes.list(),
+                theme: setup.screen.theme.clone(),
+            },
             ..Model::default()
         };
         Self {
@@ -222,7 +225,7 @@ impl Workbench {
             colours,
             commands,
             back,
-            theme: setup.themes.get(&model.theme).0,
+            theme: setup.themes.get(&model.display.theme).0,
             model,
             cache: Cache::default(),
             themes: setup.themes.clone(),
@@ -246,17 +249,16 @@ impl Workbench {
         shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
         self.perform(cmds)?;
-        if self.model.theme != AUTO || !self.ask_ground()? {
+        if self.model.display.theme != AUTO || !self.ask_ground()? {
             return Ok(());
         }
-        // Most terminals answer within a few milliseconds, and nobody sees the wrong colours flash up. An answer that comes
-        // later is taken all the same.
+        // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used too.
         let asked = Instant::now();
         let mut early = Vec::new();
         while let Some(rest) = GROUND.checked_sub(asked.elapsed()) {
             match from.recv_timeout(rest) {
                 Ok(msg) => {
-                    let answered = matches!(msg, Msg::Ground(_));
+                    let answered = matches!(msg, Msg::Terminal(TerminalMsg::Background(_)));
                     early.push(msg);
                     if answered {
                         break;
@@ -268,7 +270,7 @@ impl Workbench {
         early.into_iter().try_for_each(|msg| self.take(msg))
     }
 
-    /// Asks the terminal for its ground, once. False when it cannot be asked.
+    /// Asks the terminal for its background, once. False when it cannot be asked.
     fn ask_ground(&mut self) -> io::Result<bool> {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
@@ -277,8 +279,8 @@ impl Workbench {
         shell::terminal::ask_ground().map(|()| true)
     }
 
-    /// Draws, waits for something to happen, takes everything in that is there, and draws again. A person is shown what a
-    /// key did at once, unless keys come faster than frames; what the engine tells waits for the next frame.
+    /// Draws, waits for a message, handles all messages that are there, and draws again. The effect of a key is drawn at once,
+    /// unless keys come faster than frames; events of the engine wait for the next frame.
     fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
@@ -304,7 +306,7 @@ impl Workbench {
         }
     }
 
-    /// Takes a message in and all that wait behind it; says what they were.
+    /// Handles a message and all that wait behind it. Returns what kind they were.
     fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<Taken> {
         let mut taken = Taken::of(&first);
         self.take(first)?;
@@ -315,16 +317,16 @@ impl Workbench {
         Ok(taken)
     }
 
-    /// How long after the last frame the next one may come.
+    /// The shortest time until the next frame.
     fn pace(&self, taken: Taken) -> Duration {
-        if taken.words && self.model.screen.reduced_motion { CALM } else { FRAME }
+        if taken.words && self.model.display.settings.reduced_motion { CALM } else { FRAME }
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message; a tick when the model wants one, for ever nothing otherwise.
+    /// The next message, or a tick when the model is due for one. None when the sender is gone.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -344,7 +346,7 @@ impl Workbench {
     }
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
-        if let Msg::Coloured(lines) = msg {
+        if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
             self.cache.colours.put(lines);
             return Ok(());
         }
@@ -353,17 +355,19 @@ impl Workbench {
         #[cfg(debug_assertions)]
         rehearse(&msg);
         match &msg {
-            // Without an engine there is nothing to go on with; the hook gives the terminal back and says why.
-            Msg::EngineGone => panic!("the engine stopped: {}", shell::terminal::last_panic()),
-            Msg::Signal(number) => self.ended = Some(*number),
-            Msg::Resize(width, height) => self.screen.resize(*width, *height)?,
-            Msg::Ground(Some(light)) => {
+            // Nothing works without an engine. The panic hook restores the terminal and reports the reason.
+            Msg::Engine(EngineMsg::Gone) => panic!("the engine stopped: {}", shell::terminal::last_panic()),
+            Msg::Process(ProcessMsg::Signal(number)) => self.ended = Some(*number),
+            Msg::Terminal(TerminalMsg::Resize(width, height)) => self.screen.resize(*width, *height)?,
+            Msg::Terminal(TerminalMsg::Background(Some(light))) => {
                 self.themes.light = Some(*light);
-                self.model.themes = self.themes.list();
+                self.model.display.themes = self.themes.list();
                 self.painted = None;
             }
-            // `update` names every message; here stand only those that concern the terminal too.
-            _ => {}
+            // The rest concerns only the model.
+            Msg::Terminal(TerminalMsg::Background(None) | TerminalMsg::Focus(_)) => {}
+            Msg::Process(ProcessMsg::Suspend | ProcessMsg::Resumed) | Msg::Engine(_) | Msg::Tick(_) => {}
+            Msg::Input(_) | Msg::Config(_) | Msg::Frame(_) | Msg::Done(_) => {}
         }
         if self.opening() && writes(&msg) {
             self.early.push(msg);
@@ -379,9 +383,10 @@ impl Workbench {
         Ok(())
     }
 
-    /// Whether the first session is not open yet, so that words typed now have no place to go to.
+    /// Whether the first session is not open yet, so that typed words must wait.
     fn opening(&self) -> bool {
-        self.model.session.is_none() && self.model.pending.values().any(|what_for| *what_for == Pending::Open)
+        self.model.session.is_none()
+            && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
@@ -400,10 +405,8 @@ impl Workbench {
                     self.screen.clear()?;
                 }
                 Cmd::Mouse(on) => shell::terminal::mouse(on)?,
-                Cmd::Notify(text) => shell::terminal::notify(self.model.screen.notify, &text)?,
-                Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_) | Cmd::SaveUnsaved(..) => {
-                    self.perform_on_files(cmd)?;
-                }
+                Cmd::Notify(text) => shell::terminal::notify(self.model.display.settings.notify, &text)?,
+                Cmd::File(cmd) => self.perform_on_files(cmd)?,
                 Cmd::Suspend => {
                     shell::system::suspend()?;
                     self.again()?;
@@ -411,7 +414,7 @@ impl Workbench {
                 Cmd::Compose(text) => {
                     let result = shell::editor::lend(&text)?;
                     self.again()?;
-                    let more = update::update(&mut self.model, Msg::Composed(result));
+                    let more = update::update(&mut self.model, Msg::Done(Done::Edited(result)));
                     self.perform(more)?;
                 }
             }
@@ -419,19 +422,19 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies beside the screen where a program does it, which may take its time; else at once.
+    /// Copies on a thread where another program does it, because that can take long; else at once.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
-            let work = move || drop(to.send(Msg::Copied(shell::clipboard::copy(&text, Some(native)))));
+            let work = move || drop(to.send(Msg::Done(Done::Copied(shell::clipboard::copy(&text, Some(native))))));
             thread::Builder::new().name("clipboard".to_owned()).spawn(work)?;
             return Ok(());
         }
-        let more = update::update(&mut self.model, Msg::Copied(shell::clipboard::copy(&text, None)));
+        let more = update::update(&mut self.model, Msg::Done(Done::Copied(shell::clipboard::copy(&text, None))));
         self.perform(more)
     }
 
-    /// The terminal is ours again: its size may be another one, and everything is drawn anew.
+    /// Takes the terminal back: its size may have changed, and everything is drawn again.
     fn again(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
         self.screen.resize(width, height)?;
@@ -445,29 +448,32 @@ impl Workbench {
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
-            wanted = view::frame(model, cache, theme, buf);
+            wanted = view::frame::draw(model, cache, theme, buf);
             #[cfg(debug_assertions)]
             rehearse_in_view(buf);
         })?;
         for job in self.cache.colours.jobs() {
-            // Without its thread, code stays without colours.
+            // Without the thread, code has no colors.
             let _ = self.colours.send(job);
         }
-        let cmds = update::update(&mut self.model, Msg::Wanted(wanted));
+        let cmds = update::update(&mut self.model, Msg::Frame(FrameMsg::Missing(wanted)));
         self.perform(cmds)
     }
 }
 
-/// Whether a message is a part of writing.
+/// Whether a message belongs to writing text.
 fn writes(msg: &Msg) -> bool {
     match msg {
-        Msg::Paste(_) => true,
-        Msg::Key(chord) => chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j')),
-        _ => false,
+        Msg::Input(Input::Paste(_)) => true,
+        Msg::Input(Input::Key(chord)) => {
+            chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j'))
+        }
+        Msg::Input(Input::Mouse(_)) | Msg::Tick(_) | Msg::Terminal(_) | Msg::Process(_) => false,
+        Msg::Config(_) | Msg::Engine(_) | Msg::Frame(_) | Msg::Done(_) => false,
     }
 }
 
-/// The same in the middle of a frame, once a word stands on the screen.
+/// The same in the middle of a frame, once a certain word is on the screen.
 #[cfg(debug_assertions)]
 fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
@@ -475,10 +481,10 @@ fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
     assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
 }
 
-/// Lets a test see that the terminal is given back after a panic.
+/// Lets a test check that the terminal is restored after a panic.
 #[cfg(debug_assertions)]
 fn rehearse(msg: &Msg) {
-    let f9 = matches!(msg, Msg::Key(chord) if chord.key == Key::F(9));
+    let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));
     assert!(
         !f9 || std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "update"),
         "rehearsed in the update"

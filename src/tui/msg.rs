@@ -1,13 +1,13 @@
-//! What reaches the workbench, and what it wants done.
-//! Not for: doing either.
+//! Messages to the workbench, and the commands that its update returns.
+//! Not for: handling messages (`update`), or carrying commands out (the run loop).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
-use crate::config::keys::keymap::Chord;
+use crate::config::keys::keymap::{Chord, Keymap};
+use crate::config::settings::Screen;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket, TurnEvent};
 use crate::tui::model::pointer::Mouse;
-use crate::tui::model::{Keymap, Screen};
 use crate::tui::text::code::HighlightedLine;
 use std::sync::Arc;
 
@@ -16,51 +16,100 @@ use std::sync::Arc;
 pub enum Msg {
     /// Time has passed: milliseconds since the program began.
     Tick(u64),
+    /// A person typed, pasted or clicked.
+    Input(Input),
+    /// The terminal changed.
+    Terminal(TerminalMsg),
+    /// The operating system or the shell asked for something.
+    Process(ProcessMsg),
+    /// Files of the configuration were read or written.
+    Config(ConfigMsg),
+    /// The engine reported something.
+    Engine(EngineMsg),
+    /// A frame was drawn, or a part of it prepared.
+    Frame(FrameMsg),
+    /// A command was carried out.
+    Done(Done),
+}
+
+/// What a person does.
+#[derive(Debug)]
+pub enum Input {
     /// A key.
     Key(Chord),
     /// A paste.
     Paste(String),
-    /// The terminal's new size.
-    Resize(u16, u16),
     /// The mouse.
     Mouse(Mouse),
-    /// The terminal got the focus, or lost it.
+}
+
+/// A change of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TerminalMsg {
+    /// Its new columns and rows.
+    Resize(u16, u16),
+    /// It got the focus (true) or lost it.
     Focus(bool),
-    /// The terminal's ground: whether it is light, where it said so in a way that can be read.
-    Ground(Option<bool>),
-    /// A file of the configuration was written.
-    Touched,
-    /// The configuration was read again, by itself or on request; or why not.
+    /// Whether its background is light. None where it answered in an unknown form.
+    Background(Option<bool>),
+}
+
+/// A signal or a request of the shell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProcessMsg {
+    /// This signal asks the program to end.
+    Signal(i32),
+    /// The shell asks the program to stop for a while.
+    Suspend,
+    /// The shell brought the program back.
+    Resumed,
+}
+
+/// A result of reading or writing the configuration.
+#[derive(Debug)]
+pub enum ConfigMsg {
+    /// A file of the configuration changed on disk.
+    Changed,
+    /// The configuration was read again; or why not.
     Reloaded(Result<Box<Fresh>, String>),
     /// A choice was written into the person's file, and where; or why not.
     Written(Result<String, String>),
-    /// A command that the command line's own code carried out: its line, and what it printed.
-    Ran(String, Printed),
-    /// From the engine.
-    Engine(Box<Event>),
-    /// From the engine of a tour, by the tour's number.
+}
+
+/// A report of an engine.
+#[derive(Debug)]
+pub enum EngineMsg {
+    /// An event.
+    Event(Box<Event>),
+    /// An event from the engine of a tour, with the tour's number.
     TourEvent(u64, Box<Event>),
     /// The engine's thread ended by itself: nothing works any more.
-    EngineGone,
+    Gone,
+}
+
+/// What the view needs or receives between two frames.
+#[derive(Debug)]
+pub enum FrameMsg {
     /// The frame that was drawn lacks these contents.
-    Wanted(Vec<NodeId>),
-    /// Colours of lines of code, by the lines' keys.
-    Coloured(Vec<(u64, HighlightedLine)>),
+    Missing(Vec<NodeId>),
+    /// Colors of lines of code, by the keys of the lines.
+    Highlighted(Vec<(u64, HighlightedLine)>),
+}
+
+/// The result of a command.
+#[derive(Debug)]
+pub enum Done {
+    /// A command that the command line's own code carried out: its line, and what it printed.
+    Printed(String, Printed),
     /// A text was copied, and how.
     Copied(String),
     /// What the store could not take was written into this file; or why not.
-    Unsaved(String, Result<(), String>),
-    /// The program was asked from outside to end, by this signal.
-    Signal(i32),
-    /// The shell brought the program back.
-    Resumed,
-    /// The shell asks the program to stop for a while.
-    Suspend,
+    Saved(String, Result<(), String>),
     /// The person's editor was closed: the new text of the message, or why there is none.
-    Composed(Result<String, String>),
+    Edited(Result<String, String>),
 }
 
-/// What a reading of the configuration came to, as far as it concerns the screen.
+/// A configuration that was read again, as far as it concerns the screen.
 #[derive(Debug)]
 pub struct Fresh {
     /// The key table.
@@ -69,61 +118,73 @@ pub struct Fresh {
     pub screen: Screen,
     /// Names of the themes, with what each is for.
     pub themes: Vec<(String, String)>,
-    /// The policies there are.
+    /// Names of the policies.
     pub policies: Vec<String>,
-    /// Sentences to say.
+    /// Sentences to show.
     pub notes: Vec<String>,
     /// A person asked for it.
     pub asked: bool,
 }
 
-/// Something to be done outside.
+/// Something that the run loop carries out.
 #[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
 pub enum Cmd {
-    /// Hand a request to the engine.
+    /// Send a request to the engine.
     Send(Ticket, Request),
-    /// Carry a command out by the command line's own code; its line, and what it means.
+    /// Carry out a command with the command line's own code: its line, and its parsed arguments.
     Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),
     /// Draw everything again.
     Redraw,
-    /// Go into the shell's background.
+    /// Stop the program until the shell continues it.
     Suspend,
     /// Let the person edit the message in an editor of their own.
     Compose(Arc<str>),
-    /// Take the mouse, or leave it.
+    /// Capture the mouse (true), or release it.
     Mouse(bool),
-    /// Write the chosen theme into the person's file.
-    KeepTheme(String),
-    /// Remember how the screen is arranged.
-    KeepPanes,
-    /// Write what the store could not take into this new file.
-    SaveUnsaved(String, String),
-    /// Read the configuration again; whether a person asked for it.
-    Reload(bool),
-    /// Tell a person who looks elsewhere.
+    /// Read or write the person's files.
+    File(FileCmd),
+    /// Notify a person who looks at another window.
     Notify(String),
-    /// Open the tour, or leave it.
+    /// Open the tour (true), or leave it.
     Tour(bool),
 }
 
-/// What messages were.
+/// A command that reads or writes the person's files.
+#[derive(Debug)]
+pub enum FileCmd {
+    /// Write the chosen theme into the person's file.
+    KeepTheme(String),
+    /// Remember the arrangement of the panes.
+    KeepPanes,
+    /// Write what the store could not take into a new file: its path and the text.
+    SaveUnsaved(String, String),
+    /// Read the configuration again. True when a person asked for it.
+    Reload(bool),
+}
+
+/// What kind of messages were taken in since the last frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// A person did one of them.
+    /// At least one was a person's input.
     pub(crate) pressed: bool,
-    /// They only brought words of an answer.
+    /// All of them only bring words of an answer.
     pub(crate) words: bool,
 }
 
 impl Taken {
     pub(crate) fn of(msg: &Msg) -> Self {
-        Self {
-            pressed: matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)),
-            words: matches!(msg, Msg::Engine(event) | Msg::TourEvent(_, event) if matches!(**event, Event::Turn(TurnEvent::Stream { .. }))),
-        }
+        let words = match msg {
+            Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) => {
+                matches!(**event, Event::Turn(TurnEvent::Stream { .. }))
+            }
+            Msg::Engine(EngineMsg::Gone) => false,
+            Msg::Tick(_) | Msg::Input(_) | Msg::Terminal(_) | Msg::Process(_) => false,
+            Msg::Config(_) | Msg::Frame(_) | Msg::Done(_) => false,
+        };
+        Self { pressed: matches!(msg, Msg::Input(_)), words }
     }
 
     pub(crate) fn and(self, more: Self) -> Self {

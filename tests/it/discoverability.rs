@@ -8,6 +8,7 @@ use crate::screens::request_overlay;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
+use pleach::config::keys::keymap::When;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::{Branch, Overrides};
@@ -22,8 +23,8 @@ use pleach::engine::api::{
     PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
 };
 use pleach::tui::chat::model::slash;
-use pleach::tui::model::{Focus, When};
-use pleach::tui::msg::Msg;
+use pleach::tui::model::focus::Focus;
+use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::picker::model::Choice;
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::question::model::Question;
@@ -39,7 +40,7 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("ctrl-o");
     }),
     ("Reader", |stage| {
-        stage.msg(Msg::Paste("a line of it\n".repeat(60)));
+        stage.msg(Msg::Input(Input::Paste("a line of it\n".repeat(60))));
         stage.press("alt-v");
     }),
     ("RawRequestScreen", |stage| {

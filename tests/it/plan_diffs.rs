@@ -84,7 +84,7 @@ fn the_screen_never_reads_from_the_store() {
     for keys in ["ctrl-o j k h", "esc ctrl-r", "b e e esc", "f8 j esc", "f9 enter", "esc ctrl-b j c", "esc f6", "f3"] {
         keys.split(' ').for_each(|key| live.press(key));
         live.frame();
-        live.until(|model| model.pending.is_empty());
+        live.until(|model| model.requests.pending.is_empty());
         live.frame();
         live.press("esc");
     }

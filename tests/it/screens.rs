@@ -26,7 +26,7 @@ use pleach::domain::base::ids::NodeId;
 use pleach::domain::conversation::message::Node;
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
-use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::msg::{Cmd, EngineMsg, FileCmd, FrameMsg, Input, Msg, TerminalMsg};
 use pleach::tui::shell::highlight::Highlighter;
 use pleach::tui::theme::Theme;
 use pleach::tui::view::cache::Cache;
@@ -86,18 +86,18 @@ impl Stage {
                 Cmd::Run(line, _) => self.kept.push(format!("run {line}")),
                 Cmd::Copy(text) => self.copied.push(text),
                 Cmd::Compose(text) => self.composed.push(text.to_string()),
-                Cmd::KeepTheme(name) => self.kept.push(format!("theme {name}")),
-                Cmd::KeepPanes => self.kept.push("panes".into()),
-                Cmd::Reload(asked) => self.kept.push(format!("reload {asked}")),
+                Cmd::File(FileCmd::KeepTheme(name)) => self.kept.push(format!("theme {name}")),
+                Cmd::File(FileCmd::KeepPanes) => self.kept.push("panes".into()),
+                Cmd::File(FileCmd::Reload(asked)) => self.kept.push(format!("reload {asked}")),
                 Cmd::Notify(text) => self.kept.push(format!("notify {text}")),
-                Cmd::SaveUnsaved(path, lines) => self.kept.push(format!("{path}\n{lines}")),
+                Cmd::File(FileCmd::SaveUnsaved(path, lines)) => self.kept.push(format!("{path}\n{lines}")),
                 Cmd::Redraw | Cmd::Suspend | Cmd::Mouse(_) | Cmd::Tour(_) => {}
             }
         }
     }
 
     pub(crate) fn event(&mut self, event: Event) -> &mut Self {
-        self.msg(Msg::Engine(Box::new(event)))
+        self.msg(Msg::Engine(EngineMsg::Event(Box::new(event))))
     }
 
     pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) {
@@ -115,14 +115,14 @@ impl Stage {
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split(' ') {
             let chord: Chord = key.parse().unwrap();
-            self.msg(Msg::Key(chord));
+            self.msg(Msg::Input(Input::Key(chord)));
         }
         self
     }
 
     pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
-            self.msg(Msg::Key(Chord::plain(pleach::config::keys::keymap::Key::Char(c))));
+            self.msg(Msg::Input(Input::Key(Chord::plain(pleach::config::keys::keymap::Key::Char(c)))));
         }
         self
     }
@@ -138,12 +138,12 @@ impl Stage {
 
     /// The frame at a size, drawn until nothing is lacking.
     pub(crate) fn buffer(&mut self, width: u16, height: u16) -> Buffer {
-        self.msg(Msg::Resize(width, height));
+        self.msg(Msg::Terminal(TerminalMsg::Resize(width, height)));
         let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
         for _ in 0..4 {
             buf = Buffer::empty(Rect::new(0, 0, width, height));
-            let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut buf);
-            self.msg(Msg::Wanted(wanted));
+            let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut buf);
+            self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
             for job in self.cache.colours.jobs() {
                 let colours = &mut self.cache.colours;
                 self.painter.paint(&job, &mut |part| {

@@ -4,6 +4,7 @@
 pub mod chart;
 pub mod damage;
 pub mod failure;
+pub mod finding;
 pub mod hash;
 pub mod ids;
 pub mod plain_text;

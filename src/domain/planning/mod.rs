@@ -5,6 +5,7 @@
 pub mod blocked;
 mod decided_by;
 pub mod diff;
+pub mod draft;
 pub mod facts;
 pub mod input;
 pub mod level_use;
@@ -13,6 +14,7 @@ pub mod plan;
 pub mod policy;
 pub mod reason;
 pub mod row_matching;
+pub mod settings;
 pub mod tuning;
 pub mod variant;
 pub mod what_if;

@@ -1,11 +1,11 @@
 //! Parts of requests: selectors of calls, and acts on items, memories, tasks, summaries and files.
 //! Not for: requests themselves (`request`), drafts and names of items (`draft`).
 
-use super::draft::Draft;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Draft;
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;

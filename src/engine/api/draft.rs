@@ -3,8 +3,6 @@
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::mode::SearchWish;
-use std::sync::Arc;
 
 /// The number that ties an answer to its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -15,32 +13,7 @@ impl Ticket {
     pub const COMMANDS: Self = Self(1 << 48);
 }
 
-/// What the next call answers.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message at the branch's head.
-    #[default]
-    Message,
-    /// Another answer to this user message (a node on the branch's path).
-    Regenerate(NodeId),
-    /// Continue this cut-off answer (the branch's head).
-    Continue(NodeId),
-    /// A new version of this user message, as its sibling.
-    Edit(NodeId),
-}
-
-/// A message that is about to be sent.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The text (empty for regenerate and continue).
-    pub text: Arc<str>,
-    /// What the call answers.
-    pub kind: DraftKind,
-    /// Whether older messages are searched for it.
-    pub search: SearchWish,
-}
-
-/// Names an item for an act.
+/// How to name an item on which a person acts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ItemName {
     /// The atom of a plan's row or of a mark.

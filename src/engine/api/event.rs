@@ -5,9 +5,9 @@
 //! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with what is stored; the run's last card;
 //! [`TurnEvent::Closed`]. No event of that turn follows.
 
-use super::draft::{Draft, Ticket};
+use super::draft::Ticket;
 use super::request::Request;
-use super::view::{Answer, AsideView, Planned, Settings};
+use super::view::{Answer, AsideView};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::race::BranchRun;
@@ -16,6 +16,9 @@ use crate::domain::call::tokens::Certainty;
 use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
+use crate::domain::planning::draft::Draft;
+use crate::domain::planning::draft::Planned;
+use crate::domain::planning::settings::Settings;
 use crate::domain::summary::draft::{SummaryAuthor, SummaryDraft};
 use crate::domain::tool::consent::PendingApproval;
 use crate::domain::tool::rerun::AgainView;

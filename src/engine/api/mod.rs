@@ -15,11 +15,14 @@ mod servers;
 mod traces;
 mod view;
 
+pub use crate::domain::base::finding::Finding;
+pub use crate::domain::planning::draft::{Draft, DraftKind, Planned};
+pub use crate::domain::planning::settings::Settings;
 pub use acts::{
     Act, CallSelector, CodeAct, EditableAct, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, SummaryAct,
     TagAct, TaskAct,
 };
-pub use draft::{Draft, DraftKind, ItemName, NameOrId, Ticket};
+pub use draft::{ItemName, NameOrId, Ticket};
 pub use event::{Door, Event, Events, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent};
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
@@ -30,6 +33,5 @@ pub use request::{
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
 pub use view::{
-    Answer, AsideView, BodyCount, FileList, Finding, Planned, RawPart, RawRequest, ReplayedCall, Retrieved,
-    SessionView, Settings, TransitionReport,
+    Answer, AsideView, BodyCount, FileList, RawPart, RawRequest, ReplayedCall, Retrieved, SessionView, TransitionReport,
 };

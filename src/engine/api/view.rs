@@ -4,11 +4,12 @@
 use super::traces::TraceWhole;
 use crate::domain::base::damage::Holding;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::finding::Finding;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::call::item_use::CallUses;
 use crate::domain::call::ledger::Ledger;
-use crate::domain::call::meter::{Calibration, CalibrationEntry, PromptCost};
+use crate::domain::call::meter::CalibrationEntry;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
@@ -25,8 +26,8 @@ use crate::domain::conversation::search::FoundMessages;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::transition::{ItemState, Transition};
 use crate::domain::planning::diff::{ItemHistory, PlanDiff};
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Blocked, ContextPlan};
+use crate::domain::planning::draft::Planned;
+use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::what_if::{ActPreview, WhatIf};
 use crate::domain::summary::draft::{Stats, SummaryCard, SummaryDraft};
 use crate::domain::summary::module::ModuleVersion;
@@ -290,22 +291,7 @@ impl TransitionReport {
     }
 }
 
-/// One line of a doctor's report.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// The subject: "store", "profile openai", …
-    pub subject: String,
-    /// Whether it is fine; `None` for plain facts.
-    pub ok: Option<bool>,
-    /// The finding.
-    pub text: String,
-    /// What to do, if anything.
-    pub todo: String,
-    /// The same for programs, by field name; empty for plain findings.
-    pub facts: Vec<(&'static str, String)>,
-}
-
-/// A side question: asked in a branch's present context, and not part of the tree.
+/// A side question: asked in a branch's present context, and no message of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
     /// Its call.
@@ -326,31 +312,7 @@ pub struct AsideView {
     pub failure: Option<Failure>,
 }
 
-/// A solved plan, or why there is none.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Planned {
-    /// It can be sent.
-    Plan {
-        /// The plan.
-        plan: Arc<ContextPlan>,
-        /// BLAKE3 of the body that would be posted.
-        request_digest: Hash,
-        /// Bytes of the body.
-        bytes: u64,
-        /// How the server's counts compare with ours, once it has reported any.
-        calibration: Option<Calibration>,
-        /// The estimated cost of the call, if prices are known.
-        cost: Option<PromptCost>,
-        /// Tokens of the longest prefix shared with the branch's previous request.
-        same_prefix: Option<u32>,
-        /// The first part that differs from that request: a text's hash or a message's key.
-        breaks: Option<Hash>,
-    },
-    /// It does not fit.
-    Blocked(Arc<Blocked>),
-}
-
-/// An open session for the screen, without message contents.
+/// An open session, as the screen needs it: everything light, no contents.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
     /// The session.
@@ -375,21 +337,4 @@ pub struct SessionView {
     pub drafts: Vec<(BranchId, Arc<str>)>,
     /// Notices about recovery ("1 answer was interrupted; …"); may be empty.
     pub recovered: Vec<String>,
-}
-
-/// The present model and settings of a branch.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// Profile.
-    pub profile: String,
-    /// Model.
-    pub model: ModelInfo,
-    /// Mode.
-    pub mode: Mode,
-    /// Policy.
-    pub policy: String,
-    /// Layout.
-    pub layout: String,
-    /// Whether it can be called now, or the reason and remedy.
-    pub ready: Result<(), Failure>,
 }

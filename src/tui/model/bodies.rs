@@ -1,12 +1,12 @@
-//! Contents of nodes that were loaded, the least recently shown dropped when there are too many bytes of them.
-//! Not for: deciding what is loaded (the view says what it lacks).
+//! A cache of loaded contents of nodes. When it holds too many bytes, it drops the least recently shown.
+//! Not for: deciding what to load (the view reports what it lacks).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::Node;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Bytes kept at most.
+/// The most bytes to keep.
 pub const LIMIT: u64 = 32 * 1024 * 1024;
 
 /// The loaded contents.
@@ -20,13 +20,13 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// A node's content, if it is loaded.
+    /// The content of a node, if it is loaded.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&Arc<Node>> {
         self.held.get(&id).map(|(node, _)| node)
     }
 
-    /// Says that a node was shown, so that it stays longer.
+    /// Marks a node as shown, so that it stays longer.
     pub fn touch(&mut self, id: NodeId) {
         self.clock += 1;
         if let Some((_, at)) = self.held.get_mut(&id) {
@@ -34,7 +34,7 @@ impl Bodies {
         }
     }
 
-    /// Takes a content in and drops the longest unseen ones beyond the limit.
+    /// Adds a content, and drops the least recently shown ones beyond the limit.
     pub fn put(&mut self, node: Arc<Node>) {
         self.asked.remove(&node.head.id);
         self.clock += 1;
@@ -55,7 +55,7 @@ impl Bodies {
         }
     }
 
-    /// Of these nodes, the ones to ask for now; they count as asked from here on.
+    /// Those of these nodes that are to be asked for now. They count as asked for afterwards.
     pub fn lacking(&mut self, wanted: &[NodeId]) -> Vec<NodeId> {
         let lacks = |id: &&NodeId| !self.held.contains_key(id) && !self.asked.contains(id);
         let lacking: Vec<NodeId> = wanted.iter().filter(lacks).copied().collect();
@@ -63,18 +63,18 @@ impl Bodies {
         lacking
     }
 
-    /// What was asked for and did not come may be asked for again.
+    /// Allows contents that were asked for and did not arrive to be asked for again.
     pub fn retry(&mut self) {
         self.asked.clear();
     }
 
-    /// A frame begins: what it shows stays, whatever its size.
+    /// Begins a frame. Contents that it shows stay, whatever their size.
     pub fn begin_frame(&mut self) {
         self.clock += 1;
         self.floor = self.clock;
     }
 
-    /// Bytes held.
+    /// The bytes in the cache.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes

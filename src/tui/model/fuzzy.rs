@@ -1,11 +1,11 @@
-//! Fuzzy matching: how well some words fit a text, and at which letters.
+//! Fuzzy matching: how well words fit a text, and which letters match.
 //! Not for: lists (`screens::picker::model`).
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::fmt;
 
-/// What was typed, ready to be looked for in many texts.
+/// Typed words, prepared for matching many texts.
 pub struct Fuzzy {
     pattern: Pattern,
     matcher: Matcher,
@@ -19,21 +19,21 @@ impl fmt::Debug for Fuzzy {
     }
 }
 
-/// How well a text fits; more is better, and figures of one [`Fuzzy`] can be compared.
+/// How well a text fits. Higher is better; scores of one [`Fuzzy`] can be compared.
 pub type Score = u32;
 
 impl Fuzzy {
-    /// Words in any order, the letters of each in theirs; case counts for nothing.
+    /// Matches the words in any order, and the letters of each word in order. Ignores case.
     #[must_use]
     pub fn new(wanted: &str) -> Self {
         let pattern = Pattern::new(wanted, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
         Self { pattern, matcher: Matcher::new(Config::DEFAULT), letters: Vec::new(), found: Vec::new() }
     }
 
-    /// How well the text fits, with the places of the letters that match, counted in characters, in order.
+    /// The score of a text, and the indices of the matching characters in ascending order.
     pub fn find(&mut self, text: &str) -> Option<(Score, Vec<usize>)> {
         self.found.clear();
-        // One place for each character, so that the places found can be drawn.
+        // One index for each character, so that matches can be drawn.
         self.letters.clear();
         self.letters.extend(text.chars());
         let score = self.pattern.indices(Utf32Str::Unicode(&self.letters), &mut self.matcher, &mut self.found)?;

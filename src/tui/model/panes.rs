@@ -1,35 +1,36 @@
-//! Which panes are seen, and how wide: worked out from the arrangement, the size of the screen and the focus.
-//! Not for: rows and columns of each pane (the layout), or remembering (`config::panes`).
+//! Which panes are visible and how wide they are, by the arrangement, the size of the screen and the focus.
+//! Not for: rows and columns of each pane (`view::layout`), or saving arrangements (`config::panes`).
 
-use super::{Focus, Model};
+use super::Model;
+use super::focus::Focus;
 use crate::config::panes;
 
-/// How one class of screens is arranged.
+/// The arrangement for one class of screen sizes.
 pub type Arrangement = panes::Arrangement;
-/// How all of them are.
+/// The arrangements for all classes.
 pub type Arrangements = panes::Arrangements;
-/// Which panes there are.
+/// The layout: which panes are shown together.
 pub type Shape = panes::Shape;
 
-/// From this width on a sidebar stands beside the conversation.
+/// The least width of a screen with a sidebar beside the conversation.
 pub const COLUMNS: u16 = 100;
-/// From this width on there are two.
+/// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;
-/// A panel at a side is never narrower.
+/// The least width of a sidebar.
 pub const LEAST_SIDE: u16 = 16;
-/// Nor is the conversation, as far as a panel could help it.
+/// The least width that sidebars leave to the conversation.
 pub const LEAST_MIDDLE: u16 = 40;
-/// The tools have at least so many rows.
+/// The least height of the pane of tools.
 pub const LEAST_TOOLS: u16 = 4;
 
-/// Whether only one pane is shown at a time, whatever the layout.
+/// Whether the screen is too small for more than one pane, whatever the layout.
 #[must_use]
 pub fn small((columns, rows): (u16, u16)) -> bool {
     columns < 60 || rows < 16
 }
 
-/// The widths of the sidebars at the left and the right, where a person chose none; the line beside the conversation is
-/// counted. Below 160 columns there is only the one at the right, and the conversation has at least 72 %.
+/// The default widths of the left and the right sidebar, each with the line beside the conversation. Below 160 columns
+/// there is only the right one, and the conversation has at least 72 %.
 fn usual(columns: u16) -> (u16, u16) {
     match columns {
         0..TWO_SIDEBARS => (0, columns * 7 / 25),
@@ -37,8 +38,8 @@ fn usual(columns: u16) -> (u16, u16) {
     }
 }
 
-/// The columns of the sidebars at the left and the right, in bounds: each leaves the conversation enough. None at the left
-/// where there is room for one only.
+/// The widths of the left and the right sidebar, limited so that the conversation keeps its least width. The left width is
+/// 0 where there is room for only one sidebar.
 #[must_use]
 pub fn sides(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
     let (left, right) = usual(columns);
@@ -49,19 +50,19 @@ pub fn sides(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
 }
 
 impl Model {
-    /// How this screen is arranged.
+    /// The arrangement for the current size of the screen.
     #[must_use]
     pub fn arrangement(&self) -> Arrangement {
-        self.arrangements.of(self.size)
+        self.display.arrangements.of(self.size)
     }
 
-    /// Whether panels stand beside the conversation.
+    /// Whether panels are shown beside the conversation.
     #[must_use]
     pub fn side_by_side(&self) -> bool {
         self.size.0 >= COLUMNS && !small(self.size) && self.arrangement().layout == Shape::Wide
     }
 
-    /// Whether a pane was put away. One with the focus is seen all the same, so that every pane can be reached.
+    /// Whether a person hid a pane. A hidden pane with the focus is shown all the same, so that every pane can be reached.
     #[must_use]
     pub fn hidden(&self, pane: Focus) -> bool {
         let arrangement = self.arrangement();
@@ -74,7 +75,7 @@ impl Model {
         away || (arrangement.layout == Shape::Zen && !matches!(pane, Focus::Composer | Focus::Conversation))
     }
 
-    /// Whether the context panel is in view, and the figures need not stand elsewhere.
+    /// Whether the context panel is visible, so that its figures are not repeated elsewhere.
     #[must_use]
     pub fn context_in_view(&self) -> bool {
         self.focus == Focus::Context || (self.side_by_side() && !self.hidden(Focus::Context))
@@ -91,7 +92,7 @@ mod tests {
             let (left, right) = sides(&Arrangement::default(), columns);
             assert!((columns - left - right) * 100 >= columns * 72, "{columns}: {left} {right}");
         }
-        // An answer's line of 84 characters stands unbroken at 120 columns.
+        // At 120 columns, a line of 84 characters is not wrapped.
         assert!(120 - sides(&Arrangement::default(), 120).1 >= 84 + 3);
     }
 

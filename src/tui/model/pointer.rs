@@ -1,13 +1,14 @@
-//! The mouse: what lies where in the frame that was drawn last, and what the pointer was doing.
+//! The mouse: which part of the last frame is at a position, and the state of the buttons.
 //! Not for: what a click does (`update`).
 
-use super::Focus;
+use super::focus::Focus;
 use ratatui::layout::Rect;
+use std::cell::RefCell;
 
-/// What the pointer did, at a column and a row.
+/// An event of the mouse at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
-    /// What.
+    /// What it did.
     pub did: PointerAction,
     /// Column, from 0.
     pub x: u16,
@@ -15,20 +16,20 @@ pub struct Mouse {
     pub y: u16,
 }
 
-/// What a pointer does.
+/// What the mouse did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PointerAction {
-    /// The left button went down.
+    /// The left button was pressed.
     Press,
-    /// It moved with the button down.
+    /// It moved with the button pressed.
     Drag,
-    /// The button came up.
+    /// The button was released.
     Release,
-    /// The wheel turned, by so many rows.
+    /// The wheel turned by this many rows; negative is up.
     Wheel(i64),
 }
 
-/// A border that can be dragged.
+/// A border that can be dragged to resize panes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Border {
     /// Between the panels at the left and the conversation.
@@ -39,14 +40,14 @@ pub enum Border {
     Tools,
 }
 
-/// What may be pointed at.
+/// What the pointer can hit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// A pane.
     Pane(Focus),
-    /// A row of a pane, by its place in the pane's list.
+    /// A row of a pane, by its index in the pane's list.
     Row(Focus, usize),
-    /// A row of the topmost layer.
+    /// A row of the topmost screen.
     Item(usize),
     /// A border.
     Border(Border),
@@ -55,22 +56,24 @@ pub enum Target {
 /// A part of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HitArea {
-    /// Where.
+    /// Its area.
     pub area: Rect,
-    /// What.
+    /// What a click there hits.
     pub target: Target,
 }
 
-/// What the pointer was doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// The state of the mouse.
+#[derive(Debug, Default)]
 pub struct Pointer {
-    /// The border that is held.
+    /// The parts of the last frame, while the mouse is captured. The view records them.
+    pub hits: RefCell<Vec<HitArea>>,
+    /// The border that is dragged.
     pub held: Option<Border>,
-    /// When and what was pressed last.
+    /// The last click: when, and on what.
     pub last: Option<(u64, Target)>,
 }
 
-/// What lies at a place: the part drawn last.
+/// What is at a position. Of overlapping parts, the one that was drawn last.
 #[must_use]
 pub fn at(hits: &[HitArea], x: u16, y: u16) -> Option<Target> {
     let holds = |hit: &&HitArea| hit.area.contains((x, y).into());

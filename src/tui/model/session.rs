@@ -1,10 +1,8 @@
-//! The open session as the screen keeps it: the tree of heads, branches, calls, tool traces, settings.
-//! Not for: contents (`bodies`) or what is drawn (`conversation`, `chat::model::branches`).
+//! The open session: nodes, branches, calls, tool traces, and settings.
+//! Not for: contents of nodes (`bodies`), or rows that are drawn (`chat::model`).
 
-use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::{self, Branch, SessionCard};
@@ -13,30 +11,13 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::task;
 use crate::domain::conversation::tree::Tree;
-use crate::domain::planning::mode::Mode;
+use crate::domain::planning::settings::Settings;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::screens::tree::model_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 
 /// How many tool traces are kept for the list.
 const TRACES: usize = 500;
-
-/// Which model a branch asks, and by what rules.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// Profile.
-    pub profile: String,
-    /// Model.
-    pub model: ModelInfo,
-    /// Mode.
-    pub mode: Mode,
-    /// Policy.
-    pub policy: String,
-    /// Layout.
-    pub layout: String,
-    /// Whether it can be called now.
-    pub ready: Result<(), Failure>,
-}
 
 /// The open session.
 #[derive(Clone, Debug)]
@@ -47,23 +28,23 @@ pub struct Session {
     pub tree: Tree,
     /// All branches.
     pub branches: Vec<Branch>,
-    /// The branch stood on.
+    /// The current branch.
     pub current: BranchId,
     /// Tool calls, oldest first.
     pub traces: Vec<ToolTrace>,
-    /// Counts their changes.
+    /// Increases with every change of `traces`.
     pub trace_revision: u64,
     /// The workspace folder, and whether it is trusted.
     pub workspace: (String, bool),
     /// Settings by branch.
     pub settings: HashMap<BranchId, Settings>,
-    /// Branches on which something came while the person stood elsewhere.
+    /// Branches with answers that arrived while another branch was current.
     pub unread: HashSet<BranchId>,
     /// Names and stars, by the message's key.
     pub tags: HashMap<Hash, Tag>,
-    /// What is kept of the branches of races.
+    /// The branches of races, with their limits and results.
     pub races: HashMap<BranchId, BranchRun>,
-    /// The tree's stretches.
+    /// The rows of the tree: runs of nodes without a fork.
     pub forest: TreeRows,
     by_user: HashMap<NodeId, RunCard>,
     by_answer: HashMap<NodeId, RunCard>,
@@ -71,7 +52,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session from its parts.
+    /// Builds a session from its parts.
     #[must_use]
     pub fn new(card: SessionCard, nodes: Vec<NodeHead>, branches: Vec<Branch>, current: BranchId) -> Self {
         Self {
@@ -93,7 +74,7 @@ impl Session {
         }
     }
 
-    /// The branch stood on.
+    /// The current branch.
     #[must_use]
     pub fn branch(&self) -> Option<&Branch> {
         self.find(self.current)
@@ -111,7 +92,8 @@ impl Session {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }
 
-    /// The lane of the next message on the branch stood on, a reply apart: the branch's own, else the one that it stands in.
+    /// The lane of the next message on the current branch, unless it is a reply: the lane that the branch overrides, else the
+    /// lane of its head.
     #[must_use]
     pub fn lane(&self) -> Lane {
         let Some(branch) = self.branch() else { return Lane::Root };
@@ -119,13 +101,13 @@ impl Session {
         Lane::read(branch.overrides.lane.as_deref().or_else(stands).unwrap_or_default())
     }
 
-    /// The name of the task that is running on the branch stood on.
+    /// The name of the running task of the current branch.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
         self.branch().and_then(|branch| task::running(&branch.overrides.tasks)).map(|task| task.name.as_str())
     }
 
-    /// The settings of the branch stood on.
+    /// The settings of the current branch.
     #[must_use]
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.get(&self.current)
@@ -137,17 +119,17 @@ impl Session {
         if self.tags.is_empty() { None } else { self.tags.get(&head.key) }
     }
 
-    /// Takes all names and stars in.
+    /// Replaces all names and stars.
     pub fn put_tags(&mut self, tags: Vec<Tag>) {
         self.tags = tags.into_iter().map(|tag| (tag.node, tag)).collect();
     }
 
-    /// Brings the stretches up to the tree and the branches.
+    /// Updates the rows of the tree.
     pub fn sync_forest(&mut self) {
         self.forest.sync(&self.tree, &self.branches, self.current);
     }
 
-    /// Takes a branch in, new or changed.
+    /// Adds or replaces a branch.
     pub fn put_branch(&mut self, branch: Branch) {
         match self.branches.iter_mut().find(|known| known.id == branch.id) {
             Some(known) => *known = branch,
@@ -155,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Takes a call in, new or changed.
+    /// Adds or replaces a call.
     pub fn put_run(&mut self, card: RunCard) {
         if let Some(answer) = card.answer {
             self.by_answer.insert(answer, card.clone());
@@ -168,13 +150,13 @@ impl Session {
         }
     }
 
-    /// Whether anything is known of what answers used of their calls.
+    /// Whether it is known of any answer which items it used.
     #[must_use]
     pub fn knows_uses(&self) -> bool {
         self.by_answer.values().any(|card| card.uses.is_some())
     }
 
-    /// Takes a tool call in, new or changed.
+    /// Adds or replaces a tool call.
     pub fn put_trace(&mut self, trace: ToolTrace) {
         self.trace_revision += 1;
         let same = |known: &ToolTrace| known.run == trace.run && known.call_id == trace.call_id;
@@ -199,13 +181,13 @@ impl Session {
         }
     }
 
-    /// The call that a user message led to (its first round, the newest).
+    /// The newest call that answers a user message, in its first round.
     #[must_use]
     pub fn run_of_user(&self, node: NodeId) -> Option<&RunCard> {
         self.by_user.get(&node)
     }
 
-    /// The call that brought an answer.
+    /// The call that returned an answer.
     #[must_use]
     pub fn run_of_answer(&self, node: NodeId) -> Option<&RunCard> {
         self.by_answer.get(&node)

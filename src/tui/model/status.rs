@@ -1,4 +1,4 @@
-//! Sentences for the person: notices that pass, alarms that stay until Esc.
+//! Sentences for the person: notices that disappear by themselves, and alarms that stay until Esc.
 //! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
@@ -7,17 +7,17 @@ use std::collections::VecDeque;
 pub const INDEXING: &str = "indexing";
 /// Topic: a message that was sent waits for its plan.
 pub const WAITING: &str = "waiting";
-/// Topic: a call to a tool waits for a word.
+/// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
-/// How much a sentence matters.
+/// The severity of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It passes by itself.
+    /// It disappears by itself.
     Notice,
-    /// Something failed; it stays a while longer.
+    /// Something failed; it stays longer.
     Trouble,
-    /// It stays until a person puts it away.
+    /// It stays until a person dismisses it.
     Alarm,
 }
 
@@ -26,40 +26,40 @@ pub enum Severity {
 pub struct StatusMessage {
     /// The sentence, unsanitised.
     pub text: String,
-    /// How much it matters.
+    /// Its severity.
     pub weight: Severity,
-    /// When it goes, if by itself.
+    /// When it disappears, if by itself.
     pub until: Option<u64>,
-    /// What it goes on about: a newer one on the same takes its place.
+    /// Its topic. A newer sentence on the same topic replaces it.
     pub topic: Option<&'static str>,
 }
 
-/// All sentences waiting, newest last; the last is shown.
+/// All current sentences, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     said: VecDeque<StatusMessage>,
-    /// Sentences about failures so far.
+    /// The number of failures reported so far.
     troubles: u64,
 }
 
 impl Status {
-    /// Says something.
+    /// Adds a sentence.
     pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
         self.put(weight, text.into(), now, None);
     }
 
-    /// Says how something goes on, in place of what was said on it.
+    /// Reports progress on a topic, in place of the previous sentence on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
         self.put(Severity::Notice, text.into(), now, Some(topic));
     }
 
-    /// Says what must be seen and stays until it is over, or put away.
+    /// Reports something on a topic that stays until the topic ends or a person dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.put(Severity::Alarm, text.into(), now, Some(topic));
     }
 
-    /// What was said on something is over.
+    /// Removes the sentence on a topic.
     pub fn end(&mut self, topic: &'static str) {
         self.said.retain(|said| said.topic != Some(topic));
     }
@@ -81,19 +81,19 @@ impl Status {
         }
     }
 
-    /// What is shown: an alarm before all else, then the newest.
+    /// The sentence that is shown: the newest alarm, else the newest sentence.
     #[must_use]
     pub fn shown(&self) -> Option<&StatusMessage> {
         self.said.iter().rev().find(|said| said.weight == Severity::Alarm).or_else(|| self.said.back())
     }
 
-    /// How many more there are.
+    /// How many other sentences there are.
     #[must_use]
     pub fn more(&self) -> usize {
         self.said.len().saturating_sub(1)
     }
 
-    /// Puts the shown one away. False when there was none.
+    /// Dismisses the shown sentence. False when there is none.
     pub fn dismiss(&mut self) -> bool {
         let alarm = self.said.iter().rposition(|said| said.weight == Severity::Alarm);
         match alarm.or_else(|| self.said.len().checked_sub(1)) {
@@ -102,28 +102,28 @@ impl Status {
         }
     }
 
-    /// How many failures were told of so far.
+    /// The number of failures reported so far.
     #[must_use]
     pub fn troubles(&self) -> u64 {
         self.troubles
     }
 
-    /// What passes by itself goes now: another screen opens, to which it says nothing.
+    /// Removes sentences that disappear by themselves, because another screen opens.
     pub fn settle(&mut self) {
         self.said.retain(|said| said.until.is_none());
     }
 
-    /// Takes a sentence back that is no longer true.
+    /// Removes a sentence that is no longer true.
     pub fn retract(&mut self, text: &str) {
         self.said.retain(|said| said.text != text);
     }
 
-    /// Drops what has passed.
+    /// Removes sentences whose time is over.
     pub fn pass(&mut self, now: u64) {
         self.said.retain(|said| said.until.is_none_or(|until| until > now));
     }
 
-    /// When the next one goes by itself.
+    /// When the next sentence disappears by itself.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.said.iter().filter_map(|said| said.until).min()

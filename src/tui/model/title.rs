@@ -1,14 +1,14 @@
-//! The terminal's title, and the words of a notification: what is open, what runs, what ended. Sanitised: nothing of a
-//! title or a name can end the sequence that it stands in.
+//! The terminal's title, and names in notifications. Both are sanitized, so that no name can end the escape sequence that
+//! contains it.
 //! Not for: writing them to the terminal.
 
 use super::Model;
 use crate::domain::base::safe_text::Safe;
 
-/// Most characters of one name in a title.
+/// The most characters of a name in a title.
 const ROOM: usize = 48;
 
-/// `pleach: session ▸ branch`, with a mark before it while an answer comes on any branch.
+/// `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
 #[must_use]
 pub fn title(model: &Model, ascii: bool) -> String {
     let Some(session) = &model.session else { return "pleach".to_owned() };
@@ -18,7 +18,7 @@ pub fn title(model: &Model, ascii: bool) -> String {
     format!("pleach: {mark}{} {into} {}", name(&session.card.title), name(branch))
 }
 
-/// A name as a title may hold it: one line, nothing that a terminal acts on, not long.
+/// A name for a title: one short line without control characters.
 #[must_use]
 pub fn name(raw: &str) -> String {
     let safe = Safe::line(raw);

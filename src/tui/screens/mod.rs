@@ -8,7 +8,7 @@ pub mod calls;
 pub mod compare;
 pub mod editor;
 pub mod help;
-pub(crate) mod memories;
+pub mod memories;
 pub mod picker;
 pub mod prompt;
 pub mod question;

@@ -3,8 +3,9 @@
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::model::Model;
+use crate::tui::model::keys::{Action, Chord, Key, When};
 use crate::tui::model::session::Session;
-use crate::tui::model::{Action, Chord, Key, Model, When};
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
 use crate::tui::view::cache::Cache;
@@ -99,12 +100,12 @@ pub trait Screen: Any + Debug {
     fn type_in(&mut self, chord: Chord) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
         let before = line.clone();
-        match (chord.key, chord.typed()) {
-            (_, Some(c)) if !c.is_control() && line.len() < 2_000 => line.push(c),
-            (Key::Backspace, _) => drop(line.pop()),
-            (Key::Char('u'), _) if chord.ctrl => line.clear(),
-            // Any other key of the keyboard edits nothing.
-            _ => {}
+        if let Some(c) = chord.typed().filter(|c| !c.is_control()) {
+            line.extend((line.len() < 2_000).then_some(c));
+        } else if chord.key == Key::Backspace {
+            line.pop();
+        } else if chord.ctrl && chord.key == Key::Char('u') {
+            line.clear();
         }
         if *line == before { Outcome::Done } else { self.line_changed() }
     }
@@ -158,7 +159,8 @@ pub(crate) fn half(page: usize) -> i64 {
 /// What an implementation names.
 pub(crate) mod prelude {
     pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
-    pub(crate) use crate::tui::model::{Action, Chord, When, shift};
+    pub(crate) use crate::tui::model::keys::{Action, Chord, When};
+    pub(crate) use crate::tui::model::list::shift;
     pub(crate) use crate::tui::msg::Cmd;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};

@@ -4,7 +4,7 @@
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::engine::api::{Event, Events, Ticket};
-use crate::tui::msg::Msg;
+use crate::tui::msg::{Done, Msg};
 use crate::tui::text::code::Job;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -26,7 +26,7 @@ pub(crate) fn begin(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<
     let work = move || {
         for (line, args) in typed {
             let printed = run(&args, &events);
-            if to.send(Msg::Ran(line, printed)).is_err() {
+            if to.send(Msg::Done(Done::Printed(line, printed))).is_err() {
                 return;
             }
         }

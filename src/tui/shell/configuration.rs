@@ -195,7 +195,7 @@ mod tests {
             let digest = other.folder.as_ref().and_then(|card| card.digest).unwrap();
             assert!(other.say_to_folder(digest, yes).unwrap());
             let heard = touched.recv_timeout(std::time::Duration::from_mins(1));
-            assert!(matches!(heard, Ok(crate::tui::msg::Msg::Touched)), "{yes}");
+            assert!(matches!(heard, Ok(crate::tui::msg::Msg::Config(crate::tui::msg::ConfigMsg::Changed))), "{yes}");
             reading.again(false, None).unwrap().unwrap();
             let mode = reading.config.settings.mode;
             assert_eq!(mode == crate::domain::planning::mode::Mode::Heavy, yes);

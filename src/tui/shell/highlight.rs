@@ -1,7 +1,7 @@
 //! Colours of code, worked out beside the screen: which words of a line are keywords, strings, comments and so on.
 //! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
 
-use crate::tui::msg::Msg;
+use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};
 use crate::tui::theme::Ink;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colours code. What comes of a job reaches the workbench as [`Msg::Coloured`].
+/// Starts the thread that colours code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
@@ -62,7 +62,7 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
         queue.drain(..surplus);
         let Some(job) = queue.pop_back() else { continue };
         let mut gone = false;
-        let mut tell = |part| gone |= to.send(Msg::Coloured(part)).is_err();
+        let mut tell = |part| gone |= to.send(Msg::Frame(FrameMsg::Highlighted(part))).is_err();
         painter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
         if gone {
             return;

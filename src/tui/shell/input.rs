@@ -4,7 +4,7 @@
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
 use crate::tui::model::pointer::{Mouse, PointerAction};
-use crate::tui::msg::Msg;
+use crate::tui::msg::{Input, Msg, TerminalMsg};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -30,7 +30,7 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     // From here on changes of size are noticed; one that came before is told first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
-    let _ = to.send(Msg::Resize(columns, rows));
+    let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let (mut streak, mut last) = (0, Instant::now());
         // Events that were read ahead and turned out to be no answer of the terminal.
@@ -46,7 +46,7 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
                     match background::gather(key, &mut |patience| ahead.pop_front().or_else(|| more(patience))) {
                         Found::Answer(light, others) => {
                             ahead.extend(others);
-                            vec![Msg::Ground(light)]
+                            vec![Msg::Terminal(TerminalMsg::Background(light))]
                         }
                         Found::Keys(rest) => {
                             for event in rest.into_iter().rev() {
@@ -123,10 +123,10 @@ fn rest_while_held() {
 /// A paste. One that holds the mark of its own end comes as a paste and then as keys; nobody types that fast, so what
 /// follows in the same breath belongs to it and does nothing by itself. One key alone is a key: scripts press Enter.
 fn pasted(text: String) -> Vec<Msg> {
-    let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Paste(text)], String::new(), 0_usize, None);
+    let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
     while event::poll(BREATH).unwrap_or(false) {
         match event::read() {
-            Ok(Event::Paste(more)) => msgs.push(Msg::Paste(more)),
+            Ok(Event::Paste(more)) => msgs.push(Msg::Input(Input::Paste(more))),
             Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 keys += 1;
                 rest.extend(character(key));
@@ -140,8 +140,8 @@ fn pasted(text: String) -> Vec<Msg> {
         Some(key) if keys == 1 => msgs.extend(message(Event::Key(key))),
         _ if rest.is_empty() => {}
         _ => match msgs.first_mut() {
-            Some(Msg::Paste(first)) => first.push_str(&rest),
-            _ => msgs.push(Msg::Paste(rest)),
+            Some(Msg::Input(Input::Paste(first))) => first.push_str(&rest),
+            _ => msgs.push(Msg::Input(Input::Paste(rest))),
         },
     }
     msgs
@@ -190,7 +190,7 @@ fn told(keys: &[KeyEvent], streak: usize) -> Vec<Msg> {
     }
     let sends = !inner && text.last().is_some_and(|key| is_line_end(*key));
     let (text, enter) = text.split_at(text.len() - usize::from(sends));
-    let paste = Msg::Paste(text.iter().filter_map(|key| character(*key)).collect());
+    let paste = Msg::Input(Input::Paste(text.iter().filter_map(|key| character(*key)).collect()));
     before.iter().filter_map(as_key).chain([paste]).chain(enter.iter().filter_map(as_key)).collect()
 }
 
@@ -214,9 +214,9 @@ fn character(key: KeyEvent) -> Option<char> {
 
 fn message(event: Event) -> Option<Msg> {
     match event {
-        Event::Key(key) if key.kind != KeyEventKind::Release => chord(key).map(Msg::Key),
-        Event::Paste(text) => Some(Msg::Paste(text)),
-        Event::Resize(columns, rows) => Some(Msg::Resize(columns, rows)),
+        Event::Key(key) if key.kind != KeyEventKind::Release => chord(key).map(|key| Msg::Input(Input::Key(key))),
+        Event::Paste(text) => Some(Msg::Input(Input::Paste(text))),
+        Event::Resize(columns, rows) => Some(Msg::Terminal(TerminalMsg::Resize(columns, rows))),
         Event::Mouse(mouse) => {
             let did = match mouse.kind {
                 MouseEventKind::Down(MouseButton::Left) => PointerAction::Press,
@@ -226,10 +226,10 @@ fn message(event: Event) -> Option<Msg> {
                 MouseEventKind::ScrollDown => PointerAction::Wheel(NOTCH),
                 _ => return None,
             };
-            Some(Msg::Mouse(Mouse { did, x: mouse.column, y: mouse.row }))
+            Some(Msg::Input(Input::Mouse(Mouse { did, x: mouse.column, y: mouse.row })))
         }
-        Event::FocusGained => Some(Msg::Focus(true)),
-        Event::FocusLost => Some(Msg::Focus(false)),
+        Event::FocusGained => Some(Msg::Terminal(TerminalMsg::Focus(true))),
+        Event::FocusLost => Some(Msg::Terminal(TerminalMsg::Focus(false))),
         Event::Key(_) => None,
     }
 }
@@ -292,8 +292,8 @@ mod tests {
     /// Keys as they are told: pastes in brackets.
     fn said(text: &str, streak: usize) -> String {
         let word = |msg: Msg| match msg {
-            Msg::Paste(text) => format!("[{text}]"),
-            Msg::Key(chord) => match chord.key {
+            Msg::Input(Input::Paste(text)) => format!("[{text}]"),
+            Msg::Input(Input::Key(chord)) => match chord.key {
                 Key::Char(c) => c.to_string(),
                 Key::Enter => "⏎".into(),
                 key => format!("<{key:?}>"),

@@ -5,32 +5,34 @@ use super::terminal;
 use crate::config::settings::AUTO;
 use crate::tui::Workbench;
 use crate::tui::model::title::title;
-use crate::tui::msg::{Cmd, Msg};
+use crate::tui::msg::{ConfigMsg, Done, FileCmd, Msg};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 impl Workbench {
     /// What touches the person's files. The demo leaves none behind.
-    pub(crate) fn perform_on_files(&mut self, cmd: Cmd) -> io::Result<()> {
-        if let Cmd::SaveUnsaved(path, text) = cmd {
-            let result = save(&path, &text).map_err(|error| error.to_string());
-            return self.take(Msg::Unsaved(path, result));
-        }
-        let Some(reading) = &mut self.reading else { return Ok(()) };
-        let news = match cmd {
-            Cmd::KeepTheme(name) => Some(Msg::Written(reading.keep_theme(&name))),
-            Cmd::KeepPanes if !self.model.facts.demo => {
-                let kept = self.model.arrangements.save(&reading.screen_file());
-                let why = |why| format!("The layout could not be saved for the next start: {why}.");
-                kept.err().map(|error| Msg::Written(Err(why(error))))
+    pub(crate) fn perform_on_files(&mut self, cmd: FileCmd) -> io::Result<()> {
+        let news = match (cmd, &mut self.reading) {
+            (FileCmd::SaveUnsaved(path, text), _) => {
+                let result = save(&path, &text).map_err(|error| error.to_string());
+                Some(Msg::Done(Done::Saved(path, result)))
             }
-            Cmd::Reload(asked) => reading.again(asked, self.themes.light).map(|read| {
-                Msg::Reloaded(read.map(|(fresh, themes)| {
+            (FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_), None) => None,
+            (FileCmd::KeepTheme(name), Some(reading)) => {
+                Some(Msg::Config(ConfigMsg::Written(reading.keep_theme(&name))))
+            }
+            (FileCmd::KeepPanes, Some(_)) if self.model.facts.demo => None,
+            (FileCmd::KeepPanes, Some(reading)) => {
+                let kept = self.model.display.arrangements.save(&reading.screen_file());
+                let why = |why| format!("The layout could not be saved for the next start: {why}.");
+                kept.err().map(|error| Msg::Config(ConfigMsg::Written(Err(why(error)))))
+            }
+            (FileCmd::Reload(asked), Some(reading)) => reading.again(asked, self.themes.light).map(|read| {
+                Msg::Config(ConfigMsg::Reloaded(read.map(|(fresh, themes)| {
                     (self.themes, self.painted) = (themes, None);
                     Box::new(fresh)
-                }))
+                })))
             }),
-            _ => None,
         };
         match news {
             Some(msg) => self.take(msg),
@@ -49,7 +51,7 @@ impl Workbench {
             }
             self.painted = Some(wanted);
         }
-        if !self.model.screen.title {
+        if !self.model.display.settings.title {
             return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
         }
         let now = title(&self.model, self.themes.ascii);

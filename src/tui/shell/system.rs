@@ -27,7 +27,7 @@ pub(crate) fn wake_reader() {}
 
 #[cfg(unix)]
 mod unix {
-    use crate::tui::msg::Msg;
+    use crate::tui::msg::{Msg, ProcessMsg};
     use crate::tui::shell::terminal;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::process::{Pid, Signal, getpgrp, getpid, kill_current_process_group, kill_process};
@@ -110,36 +110,36 @@ mod unix {
     async fn signals(mut heard: Signals, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
-                _ = heard.hup.recv() => Msg::Signal(1),
+                _ = heard.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
                 _ = heard.int.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         continue;
                     }
-                    Msg::Signal(2)
+                    Msg::Process(ProcessMsg::Signal(2))
                 }
-                _ = heard.term.recv() => Msg::Signal(15),
+                _ = heard.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
                 number = other(&mut heard.others) => {
                     // Ctrl+\ in another program that has the terminal is that program's.
                     if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
                         continue;
                     }
-                    Msg::Signal(number)
+                    Msg::Process(ProcessMsg::Signal(number))
                 }
                 _ = heard.cont.recv() => {
                     if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;
                     }
-                    Msg::Resumed
+                    Msg::Process(ProcessMsg::Resumed)
                 }
                 _ = heard.tstp.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         let _ = kill_current_process_group(Signal::STOP);
                         continue;
                     }
-                    Msg::Suspend
+                    Msg::Process(ProcessMsg::Suspend)
                 }
             };
-            let number = if let Msg::Signal(number) = msg { Some(number) } else { None };
+            let number = if let Msg::Process(ProcessMsg::Signal(number)) = msg { Some(number) } else { None };
             if to.send(msg).is_err() {
                 return;
             }
@@ -163,7 +163,7 @@ mod unix {
                 Err(_) => return,
             }
             if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-                let _ = to.send(Msg::Signal(1));
+                let _ = to.send(Msg::Process(ProcessMsg::Signal(1)));
                 thread::sleep(GRACE);
                 leave(GONE);
             }

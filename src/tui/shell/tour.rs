@@ -3,11 +3,13 @@
 
 use super::commands::{self, Line, RunCommand};
 use super::terminal;
+use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Door, Events};
+use crate::tui::model::panes::Arrangements;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Facts, Model};
-use crate::tui::msg::{Cmd, Msg};
+use crate::tui::model::{Display, Facts, Model};
+use crate::tui::msg::{Cmd, EngineMsg, FileCmd, Msg};
 use crate::tui::screens::tour::model::{Tour, rows};
 use crate::tui::{Workbench, update};
 use std::any::Any;
@@ -68,7 +70,7 @@ impl Workbench {
             for event in events {
                 if commands::is_answer(&event) {
                     drop(answers.send(event));
-                } else if to.send(Msg::TourEvent(number, Box::new(event))).is_err() {
+                } else if to.send(Msg::Engine(EngineMsg::TourEvent(number, Box::new(event)))).is_err() {
                     return;
                 }
             }
@@ -104,8 +106,10 @@ impl Workbench {
     pub(crate) fn sort(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {
-            Msg::TourEvent(of, event) => Ok((number == Some(of)).then_some(Msg::Engine(event))),
-            Msg::Engine(_) if number.is_some() => {
+            Msg::Engine(EngineMsg::TourEvent(of, event)) => {
+                Ok((number == Some(of)).then_some(Msg::Engine(EngineMsg::Event(event))))
+            }
+            Msg::Engine(EngineMsg::Event(_)) if number.is_some() => {
                 self.swap();
                 self.model.now = self.now();
                 let cmds = update::update(&mut self.model, msg);
@@ -127,7 +131,8 @@ impl Workbench {
 
     /// What is not done while the tour is shown: it would write or read the person's files.
     pub(crate) fn left_alone(&self, cmd: &Cmd) -> bool {
-        self.outside.is_some() && matches!(cmd, Cmd::KeepTheme(_) | Cmd::KeepPanes | Cmd::Reload(_))
+        self.outside.is_some()
+            && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
     }
 
     fn swap(&mut self) {
@@ -146,9 +151,7 @@ fn begun(own: &Model) -> Model {
         now: own.now,
         facts,
         keys: own.keys.clone(),
-        screen: own.screen.clone(),
-        theme: own.theme.clone(),
-        themes: own.themes.clone(),
+        display: Display { arrangements: Arrangements::default(), ..own.display.clone() },
         tour: Some(Tour::default()),
         ..Model::default()
     }

@@ -10,7 +10,7 @@ pub(crate) fn watch(_: Vec<(std::path::PathBuf, Vec<String>)>, _: std::sync::mps
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::tui::msg::Msg;
+    use crate::tui::msg::{ConfigMsg, Msg};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
@@ -52,7 +52,7 @@ mod linux {
                 continue;
             }
             thread::sleep(REST);
-            if to.send(Msg::Touched).is_err() {
+            if to.send(Msg::Config(ConfigMsg::Changed)).is_err() {
                 return;
             }
         }

@@ -1,21 +1,26 @@
-//! The table of what each action does: one line for each, so that an action that nobody handles does not compile.
+//! The table of actions: one line for each, so that an action that nothing handles does not compile.
 //! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
 
-use super::{comfort, keys, open, panes, send, travel};
+use super::effects::send;
+use super::{leave, open, panes, settings, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
-    acts, ask, branches, completing, composing, copying, focus, folder, queueing, quit, tags,
+    acts, ask, branches, commands, completing, composing, copying, focus, folder, questions, queueing, quit, state,
+    tags, typing,
 };
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::panes::Shape;
-use crate::tui::model::{Action, Chord, Focus, Model, Pending};
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens;
 use crate::tui::screens::help::model::HelpScreen;
 use crate::tui::screens::screen::Outcome;
 
-/// Runs an action, whether by its key, the palette or a command.
+/// Runs an action. It may come from a key, the list of actions or a command.
 #[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
@@ -26,7 +31,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     use summaries::update::DraftDecision;
     use tui_textarea::TextArea;
     if action != A::Clear {
-        model.clear_at = None;
+        model.input.clear_at = None;
     }
     let taken = model.layers.last_mut().map_or(Outcome::Pass, |screen| screen.update(action, out));
     if taken.finish(model, out) {
@@ -34,32 +39,36 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     }
     match action {
         // The message being written.
-        A::Send => ask::enter(model, out),
+        A::Send => {
+            if let Some(line) = ask::enter(model, out) {
+                commands::typed(model, &line, out);
+            }
+        }
         A::Compose => composing::to_editor(model, out),
         A::HistoryUp | A::HistoryDown if completing::step(model, action == A::HistoryUp) => {}
         A::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
-        A::HistoryUp => keys::recall(model, true, chord),
-        A::HistoryDown => keys::recall(model, false, chord),
+        A::HistoryUp => typing::recall(model, true, chord),
+        A::HistoryDown => typing::recall(model, false, chord),
         A::Complete if completing::take(model, out) || ask::complete(model) => {}
         A::Complete => run(model, A::NextPane, chord, out),
-        A::NextPane => keys::pane(model, 1),
-        A::PrevPane => keys::pane(model, -1),
+        A::NextPane => travel::pane(model, 1),
+        A::PrevPane => travel::pane(model, -1),
         A::Newline => {
             model.composer.edit().insert_newline();
             model.plan.touch(model.now);
         }
         A::ExpandPaste => open::expand_paste(model),
         A::TakeQueued => queueing::take(model),
-        A::DeleteToStart => keys::edit(model, TextArea::delete_line_by_head),
-        A::UndoTyping => keys::edit(model, TextArea::undo),
-        A::RedoTyping => keys::edit(model, TextArea::redo),
-        A::SelectAll => keys::edit(model, TextArea::select_all),
-        A::StartRace => comfort::start_race(model),
+        A::DeleteToStart => typing::edit(model, TextArea::delete_line_by_head),
+        A::UndoTyping => typing::edit(model, TextArea::undo),
+        A::RedoTyping => typing::edit(model, TextArea::redo),
+        A::SelectAll => typing::edit(model, TextArea::select_all),
+        A::StartRace => race::update::start(model),
         A::Reply => acts::reply(model, out),
         A::Edit => acts::edit(model, out),
         A::SearchAnyway => acts::search(model),
 
-        // Moving about, leaving.
+        // Moving and leaving.
         A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => travel::travel(model, action),
         A::DetailDown | A::DetailUp => {
             if let Some(screen) = model.layers.last_mut() {
@@ -69,9 +78,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Open => open::open(model, out),
         A::Filter => open::filter(model),
         A::Rename => open::rename(model),
-        A::Leave => keys::leave(model, out),
-        A::Interrupt => keys::interrupt(model, out),
-        A::Clear => keys::clear(model),
+        A::Leave => leave::leave(model, out),
+        A::Interrupt => leave::interrupt(model, out),
+        A::Clear => leave::clear(model),
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
         A::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
@@ -80,9 +89,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The terminal, the panels, settings.
         A::Redraw => out.push(Cmd::Redraw),
         A::Suspend => out.push(Cmd::Suspend),
-        A::Reload => out.push(Cmd::Reload(true)),
-        A::ToggleMouse => comfort::toggle_mouse(model, out),
-        A::Themes => comfort::themes(model),
+        A::Reload => out.push(Cmd::File(FileCmd::Reload(true))),
+        A::ToggleMouse => settings::toggle_mouse(model, out),
+        A::Themes => settings::themes(model),
         A::NextLayout => panes::next_shape(model, out),
         A::Zen if model.arrangement().layout == Shape::Zen => panes::shape(model, Shape::Wide, out),
         A::Zen => panes::shape(model, Shape::Zen, out),
@@ -95,8 +104,10 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Palette => picker::update::palette(model),
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
-        A::Doctor => drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, out)),
-        A::Trust => open::trust(model),
+        A::Doctor => {
+            drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out))
+        }
+        A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
         A::Focus => focus::prompt(model),
 
@@ -131,14 +142,19 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
             model.layers.clear();
             model.focus = Focus::Branches;
         }
-        A::ShowState => open::state(model),
-        A::RebuildState => open::rebuild_state(model, out),
-        A::AdoptState => open::adopt_state(model, out),
+        A::ShowState => state::edit(model),
+        A::RebuildState => state::rebuild(model, out),
+        A::AdoptState => state::adopt(model, out),
 
         // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
         A::NewSession => {
-            send(model, Request::Session(SessionRequest::New { title: String::new() }), Pending::Open, out);
+            send(
+                model,
+                Request::Session(SessionRequest::New { title: String::new() }),
+                Pending::Session(SessionPending::Open),
+                out,
+            );
         }
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),
@@ -159,7 +175,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
 
-        // Calls that were made.
+        // Past calls.
         A::Calls => calls::update::open(model, out),
         A::PlanDiff => calls::update::against_last(model, out),
         A::ItemHistory => calls::update::history(model, out),
@@ -168,7 +184,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
 
-        // Summaries, and what is edited with its versions.
+        // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
         A::Capsules => summaries::update::shelf(model, out),
         A::TakeBack => summaries::update::take_back(model, out),
@@ -202,7 +218,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 
-        // Only on the screens that take them, or with nothing typed.
+        // Only some screens take these, or they need an empty message.
         A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
         A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
         A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}

@@ -1,7 +1,7 @@
-//! Events of the engine: what they change in the model.
+//! Events of the engine, and what they change in the model.
 //! Not for: answers to requests (`answers`).
 
-use super::{answers, comfort};
+use super::answers;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::race::BranchRun;
@@ -10,30 +10,36 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::tag::Tag;
-use crate::domain::planning::plan::Warning;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
-    self, Event, IndexingEvent, Planned, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
+    Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, Settings, SummaryEvent, ToolEvent, TurnEvent,
 };
-use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::live::{Live, Retry};
-use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
-use crate::tui::chat::update::{ask, branches, queueing, quit};
+use crate::tui::chat::update::{ask, branches, planning, queueing, quit};
 use crate::tui::model::Model;
-use crate::tui::model::session::Settings;
 use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, EngineMsg};
 use crate::tui::screens;
-use crate::tui::screens::request::model::{Content, RequestScreen};
 use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
+/// Takes a report of an engine.
 #[deny(clippy::wildcard_enum_match_arm)]
-pub(super) fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
+pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        EngineMsg::Event(reported) => event(model, *reported, out),
+        // The run loop turns it into an event of the workbench that it belongs to.
+        EngineMsg::TourEvent(..) => {}
+        EngineMsg::Gone => model.quit = true,
+    }
+}
+
+#[deny(clippy::wildcard_enum_match_arm)]
+fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
-        Event::Planned { branch, generation, planned } => planned_came(model, branch, generation, planned),
+        Event::Planned { branch, generation, planned } => planning::planned_came(model, branch, generation, planned),
         Event::Session(event) => session(model, event, out),
         Event::Turn(event) => turn(model, event, out),
         Event::Tool(event) => tool(model, event, out),
@@ -93,7 +99,7 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
 fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
         ToolEvent::Trace(trace) => trace_came(model, *trace),
-        ToolEvent::Output { branch, run, text, .. } => screens::approval::update::said(model, branch, run, &text),
+        ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
         ToolEvent::Approval { branch, pending } => screens::approval::update::came(model, branch, pending),
         ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
         ToolEvent::ServersChanged => screens::tools::update::changed(model, out),
@@ -133,14 +139,14 @@ fn program(model: &mut Model, event: ProgramEvent) {
     }
 }
 
-/// Names and stars of the open session came.
+/// Replaces the names and stars of the open session.
 fn tagged(model: &mut Model, session: SessionId, tags: Vec<Tag>) {
     if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
         open.put_tags(tags);
     }
 }
 
-/// A branch of a race began, moved on or ended.
+/// A branch of a race started, changed or ended.
 fn raced(model: &mut Model, record: BranchRun) {
     if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
         session.races.insert(record.branch, record);
@@ -155,67 +161,14 @@ fn coding(model: &mut Model, done: u64, files: u64) {
     model.status.report("code", text, model.now);
 }
 
-/// A turn opened.
+/// A turn started.
 fn opened(model: &mut Model, branch: BranchId, text: Arc<str>, after: Option<NodeId>) {
     model.conversation.failed.remove(&branch);
     let head = model.session.as_ref().and_then(|session| session.find(branch)?.head);
     model.live.insert(branch, Live { head, ..Live::open(text, after, model.now) });
     model.plan.best = model.plan.best.filter(|best| best.branch != branch);
-    if is_current(model, branch) {
+    if model.is_current(branch) {
         model.conversation.follow();
-    }
-}
-
-fn is_current(model: &Model, branch: BranchId) -> bool {
-    model.session.as_ref().is_some_and(|session| session.current == branch)
-}
-
-fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
-    if !is_current(model, branch) || generation < model.plan.generation {
-        return;
-    }
-    let Some((_, draft)) = model.plan.asked.clone().filter(|(asked, _)| *asked == branch) else { return };
-    show(model, DisplayedPlan { generation, branch, draft, solved: solved(planned) });
-}
-
-pub(super) fn solved(planned: Planned) -> PlanResult {
-    match planned {
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, same_prefix, breaks } => {
-            PlanResult::Plan { plan, digest: request_digest, bytes, calibration, cost, same_prefix, breaks }
-        }
-        Planned::Blocked(blocked) => PlanResult::Blocked(blocked),
-    }
-}
-
-pub(super) fn show(model: &mut Model, shown: DisplayedPlan) {
-    let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
-    if !same {
-        announce(model, &shown);
-        let content = match &shown.solved {
-            PlanResult::Plan { plan, .. } => Content::Plan(plan.clone()),
-            PlanResult::Blocked(blocked) => Content::Blocked(blocked.clone()),
-        };
-        for overlay in model.layers.all_mut::<RequestScreen>() {
-            overlay.show(content.clone());
-        }
-    }
-    model.plan.reused(&shown);
-    model.plan.outdated = false;
-    model.plan.shown = Some(shown);
-}
-
-/// Says once that the window took another size.
-fn announce(model: &mut Model, shown: &DisplayedPlan) {
-    let said = |shown: &DisplayedPlan| match &shown.solved {
-        PlanResult::Plan { plan, .. } => {
-            let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
-            adjusted.map(Warning::sentence)
-        }
-        PlanResult::Blocked(_) => None,
-    };
-    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
-    if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
-        model.status.say(Severity::Notice, text, model.now);
     }
 }
 
@@ -240,7 +193,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         return;
     }
     let id = branch.id;
-    // Unread is an answer that came below where the branch stood: not a fork, an undo or a head that was moved.
+    // An answer is unread when it arrived below the previous head: a fork, an undo or a moved head is not.
     let slot = |node| session.tree.slot(node);
     let old = session.find(id).map(|old| old.head.and_then(slot));
     let came = branch.head.and_then(slot).zip(old).is_some_and(|(new, old)| {
@@ -263,12 +216,12 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     if other {
         screens::summaries::update::list(model, out);
     }
-    if is_current(model, id) {
+    if model.is_current(id) {
         model.plan.outdated = true;
     }
 }
 
-/// The branch stood on was put away (its fork was undone): back to where it came from, with the keys where they were.
+/// The current branch was archived (its fork was undone): switches to its parent and keeps the focus.
 fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let open = |id: &BranchId| session.find(*id).is_some_and(|branch| !branch.archived);
@@ -280,16 +233,16 @@ fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether a branch stands on another answer than before.
+/// Whether the head of a branch is another answer than before.
 fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
     let Some(session) = &model.session else { return false };
     let head = session.find(id).and_then(|branch| branch.head).filter(|head| Some(*head) != before);
     head.and_then(|id| session.tree.get(id)).is_some_and(|head| head.role == Role::Assistant)
 }
 
-/// Whether a person looks at a branch now: stands on it, or has it in an arena that is open.
+/// Whether a branch is visible: it is current, or the topmost screen shows it.
 fn seen_now(model: &Model, id: BranchId) -> bool {
-    is_current(model, id) || model.layers.last().is_some_and(|screen| screen.shows(id))
+    model.is_current(id) || model.layers.last().is_some_and(|screen| screen.shows(id))
 }
 
 fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
@@ -316,25 +269,21 @@ fn trace_came(model: &mut Model, trace: ToolTrace) {
     model.relink();
 }
 
-fn closed(
-    model: &mut Model,
-    branch: BranchId,
-    draft: Option<api::Draft>,
-    failure: Option<Failure>,
-    out: &mut Vec<Cmd>,
-) {
-    comfort::ended(model, branch, failure.is_some(), out);
+fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Option<Failure>, out: &mut Vec<Cmd>) {
+    notify(model, branch, failure.is_some(), out);
     let live = model.live.remove(&branch);
     let stopped = live.as_ref().is_some_and(|live| live.stopping);
     let before = live.and_then(|live| live.head);
-    let here = is_current(model, branch);
+    let here = model.is_current(branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
             model.composer.give_back(branch, &draft.text);
         } else if model.composer.is_empty() {
             match draft.kind {
-                api::DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
-                _ => model.composer.set(&draft.text, DraftKind::Message),
+                DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
+                DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
+                    model.composer.set(&draft.text, DraftKind::Message);
+                }
             }
         }
     }
@@ -346,7 +295,7 @@ fn closed(
         model.refresh();
         model.plan.hurry(model.now);
     } else if (failed || answered(model, branch, before)) && !seen_now(model, branch) {
-        // A failure is news too: it stands where the answer would.
+        // A failure counts as unread, like an answer.
         if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
             session.unread.insert(branch);
         }
@@ -372,9 +321,20 @@ fn state(
     }
 }
 
-fn settings_came(model: &mut Model, branch: BranchId, settings: api::Settings) {
-    let api::Settings { profile, model: info, mode, policy, layout, ready } = settings;
+fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
     if let Some(session) = &mut model.session {
-        session.settings.insert(branch, Settings { profile, model: info, mode, policy, layout, ready });
+        session.settings.insert(branch, settings);
     }
+}
+
+/// Notifies a person who looks at another window that a long turn has ended.
+fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
+    let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
+    if live.seconds(model.now) < u64::from(model.display.settings.notify_after) {
+        return;
+    }
+    let named = model.session.as_ref().and_then(|session| session.find(branch));
+    let name = crate::tui::model::title::name(named.map_or("", |branch| branch.name.as_str()));
+    let what = if failed { "The call failed" } else { "The answer is complete" };
+    out.push(Cmd::Notify(format!("{what} on {name}, after {} s", live.seconds(model.now))));
 }

@@ -1,75 +1,89 @@
-//! How the workbench changes: a message in, commands out, nothing else touched.
-//! Not for: looks (`view`) or doing the commands (the run loop).
+//! The update of the workbench: a message changes the model and returns commands. It touches nothing else.
+//! Not for: drawing (`view`), or carrying commands out (the run loop).
 
 pub(crate) mod actions;
 pub(crate) mod answers;
-pub(crate) mod comfort;
+pub(crate) mod effects;
 mod engine;
-pub(crate) mod keys;
+mod keys;
+mod leave;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+pub(crate) mod session;
+pub(crate) mod settings;
+mod terminal;
 mod travel;
 
-use super::chat::model::composer::{Draft, DraftKind};
-use crate::engine::api::{self, ProgramRequest, Request, SessionRequest, Ticket};
+use crate::domain::base::ids::NodeId;
+use crate::engine::api::{ProgramRequest, Request, SessionRequest};
+use crate::tui::chat::model::pending::MessagePending;
+use crate::tui::chat::update::{ask, completing, composing, planning, printed, quit};
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
-use crate::tui::msg::{Cmd, Msg};
+use crate::tui::msg::{Cmd, Done, FrameMsg, Msg};
+use crate::tui::screens;
+use effects::send;
 
-/// Changes the model by what happened, and returns what is to be done outside.
+/// Changes the model by a message, and returns the commands for the run loop.
+#[deny(clippy::wildcard_enum_match_arm)]
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut out = Vec::new();
     match msg {
-        Msg::Tick(now) => {
-            model.now = model.now.max(now);
-            model.status.pass(model.now);
-            super::chat::update::ask::tell_that_it_waits(model);
-            super::screens::tree::update::sift(model);
-        }
-        Msg::Key(chord) => keys::key(model, chord, &mut out),
-        Msg::Paste(text) => keys::paste(model, &text, &mut out),
-        Msg::Resize(columns, rows) => {
-            let tour = super::screens::tour::model::rows(model, rows);
-            model.size = (columns, rows.saturating_sub(tour));
-        }
-        Msg::Mouse(pointer) => mouse::mouse(model, pointer, &mut out),
-        Msg::Focus(here) => {
-            model.away = !here;
-            // Files are written in other windows.
-            out.extend(here.then_some(Cmd::Reload(false)));
-        }
-        Msg::Touched => out.push(Cmd::Reload(false)),
-        Msg::Reloaded(result) => comfort::reloaded(model, result, &mut out),
-        Msg::Written(result) => comfort::written(model, result),
-        Msg::Ran(line, printed) => super::chat::update::printed::came(model, &line, printed),
-        Msg::Engine(event) => engine::event(model, *event, &mut out),
-        Msg::Wanted(nodes) => want(model, &nodes, &mut out),
-        // Taken in by the view and its cache, and told apart by the run loop.
-        Msg::Ground(_) | Msg::Coloured(_) | Msg::TourEvent(..) => {}
-        Msg::Unsaved(path, result) => super::chat::update::quit::saved(model, path, result),
-        Msg::Copied(how) => model.status.say(Severity::Notice, how, model.now),
-        Msg::Signal(_) | Msg::EngineGone => model.quit = true,
-        Msg::Resumed => out.push(Cmd::Redraw),
-        Msg::Suspend => out.push(Cmd::Suspend),
-        Msg::Composed(result) => super::chat::update::composing::edited(model, result),
+        Msg::Tick(now) => tick(model, now),
+        Msg::Input(input) => keys::input(model, input, &mut out),
+        Msg::Terminal(msg) => terminal::terminal(model, msg, &mut out),
+        Msg::Process(msg) => terminal::process(model, msg, &mut out),
+        Msg::Config(msg) => settings::config(model, msg, &mut out),
+        Msg::Engine(msg) => engine::message(model, msg, &mut out),
+        Msg::Frame(FrameMsg::Missing(nodes)) => ask_for_missing(model, &nodes, &mut out),
+        // The run loop gives it to the view's cache.
+        Msg::Frame(FrameMsg::Highlighted(_)) => {}
+        Msg::Done(done) => finish(model, done),
     }
-    super::chat::update::completing::follow(model, &mut out);
-    super::chat::update::composing::keep(model, &mut out);
-    super::chat::update::ask::replan_when_due(model, &mut out);
+    while let Some(action) = model.input.next_actions.pop_front() {
+        actions::run(model, action, None, &mut out);
+    }
+    completing::follow(model, &mut out);
+    composing::keep(model, &mut out);
+    planning::replan_when_due(model, &mut out);
     if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
         run(model, &mut out);
     }
-    super::screens::tour::update::follow(model);
+    screens::tour::update::follow(model);
     out
 }
 
-/// The first commands: open the session that was wished, and look around where nothing is set up.
+fn tick(model: &mut Model, now: u64) {
+    model.now = model.now.max(now);
+    model.status.pass(model.now);
+    ask::tell_that_it_waits(model);
+    screens::tree::update::sift(model);
+}
+
+/// Takes the result of a command.
+#[deny(clippy::wildcard_enum_match_arm)]
+fn finish(model: &mut Model, done: Done) {
+    match done {
+        Done::Printed(line, printed) => printed::came(model, &line, printed),
+        Done::Copied(how) => model.status.say(Severity::Notice, how, model.now),
+        Done::Saved(path, result) => quit::saved(model, path, result),
+        Done::Edited(result) => composing::edited(model, result),
+    }
+}
+
+/// The first commands: open the session, and look for servers where nothing is set up.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
-    send(model, Request::Session(SessionRequest::Open { session, branch, create: true }), Pending::Open, &mut out);
+    send(
+        model,
+        Request::Session(SessionRequest::Open { session, branch, create: true }),
+        Pending::Session(SessionPending::Open),
+        &mut out,
+    );
     if model.facts.first_start {
-        send(model, Request::Program(ProgramRequest::Doctor), Pending::Doctor, &mut out);
+        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), &mut out);
     }
     for problem in model.keys.problems().to_vec() {
         model.status.say(Severity::Trouble, problem, model.now);
@@ -77,33 +91,15 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
     out
 }
 
-/// Hands a request in and remembers what for.
-pub(crate) fn send(model: &mut Model, request: Request, what_for: Pending, out: &mut Vec<Cmd>) -> u64 {
-    model.tickets += 1;
-    model.pending.insert(model.tickets, what_for);
-    out.push(Cmd::Send(Ticket(model.tickets), request));
-    model.tickets
-}
-
-fn want(model: &mut Model, nodes: &[crate::domain::base::ids::NodeId], out: &mut Vec<Cmd>) {
+/// Asks for the contents that a frame lacks, unless they were asked for already.
+fn ask_for_missing(model: &mut Model, nodes: &[NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
-        send(model, Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }), Pending::Bodies(nodes), out);
+        send(
+            model,
+            Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }),
+            Pending::Message(MessagePending::Contents),
+            out,
+        );
     }
-}
-
-/// A draft as the engine takes it.
-pub(crate) fn wire(draft: &Draft) -> api::Draft {
-    let kind = match draft.kind {
-        DraftKind::Message => api::DraftKind::Message,
-        DraftKind::Regenerate(node) => api::DraftKind::Regenerate(node),
-        DraftKind::Continue(node) => api::DraftKind::Continue(node),
-        DraftKind::Edit(node) => api::DraftKind::Edit(node),
-    };
-    api::Draft { text: draft.text.clone(), kind, search: draft.search }
-}
-
-/// Says a failure in one sentence.
-pub(crate) fn trouble(model: &mut Model, failure: &crate::domain::base::failure::Failure) {
-    model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }

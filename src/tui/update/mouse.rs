@@ -1,17 +1,20 @@
-//! The mouse: a click gives the focus and selects, a second one opens, the wheel scrolls what lies beneath, borders are
-//! dragged. Not for: what lies where (the view notes it).
+//! The mouse: a click focuses and selects, a double click opens, the wheel scrolls the pane below the pointer, and borders
+//! can be dragged.
+//! Not for: which part is at a position (the view records it).
 
 use super::{actions, panes};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::list::shift;
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
-use crate::tui::model::shift;
-use crate::tui::model::{Action, Focus, Model};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, FileCmd};
 
-/// Two clicks within this time are one double click, in milliseconds.
+/// The longest time between the clicks of a double click, in milliseconds.
 const DOUBLE: u64 = 400;
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
-    let target = pointer::at(&model.hits.borrow(), mouse.x, mouse.y);
+    let target = pointer::at(&model.pointer.hits.borrow(), mouse.x, mouse.y);
     match mouse.did {
         PointerAction::Press => press(model, target, out),
         PointerAction::Drag => {
@@ -21,7 +24,7 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
         }
         PointerAction::Release => {
             if model.pointer.held.take().is_some() {
-                out.push(Cmd::KeepPanes);
+                out.push(Cmd::File(FileCmd::KeepPanes));
             }
         }
         PointerAction::Wheel(rows) => wheel(model, target, rows),
@@ -63,10 +66,10 @@ fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
 fn row(model: &mut Model, pane: Focus, at: usize) {
     match pane {
         Focus::Branches => {
-            // The row stays under the pointer, wherever the list begins.
+            // The row stays under the pointer, wherever the list starts.
             model.panel.cursor = at.min(model.panel.len().saturating_sub(1));
         }
-        Focus::Tools => model.tool = at,
+        Focus::Tools => model.tools.selected = at,
         Focus::Conversation => model.conversation.point_at(at),
         Focus::Composer | Focus::Context => {}
     }
@@ -74,7 +77,8 @@ fn row(model: &mut Model, pane: Focus, at: usize) {
 
 fn drag(model: &mut Model, border: Border, mouse: Mouse) {
     let (columns, rows) = model.size;
-    let place = model.hits.borrow().iter().find(|hit| hit.target == Target::Pane(Focus::Tools)).map(|hit| hit.area);
+    let place =
+        model.pointer.hits.borrow().iter().find(|hit| hit.target == Target::Pane(Focus::Tools)).map(|hit| hit.area);
     let to = match border {
         Border::Left => mouse.x + 1,
         Border::Right => columns.saturating_sub(mouse.x),
@@ -89,7 +93,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
     }
     match target {
         Some(Target::Row(Focus::Branches, _) | Target::Pane(Focus::Branches)) => {
-            let first = model.hits.borrow().iter().find_map(|hit| match hit.target {
+            let first = model.pointer.hits.borrow().iter().find_map(|hit| match hit.target {
                 Target::Row(Focus::Branches, at) => Some(at),
                 _ => None,
             });
@@ -98,7 +102,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
         }
         Some(Target::Row(Focus::Tools, _) | Target::Pane(Focus::Tools)) => {
             let last = model.session.as_ref().map_or(0, |session| session.traces.len()).saturating_sub(1);
-            model.tool = shift(model.tool, rows.signum(), last);
+            model.tools.selected = shift(model.tools.selected, rows.signum(), last);
         }
         Some(Target::Pane(Focus::Context)) => {}
         _ => model.conversation.scroll += rows,

@@ -1,31 +1,33 @@
-//! How the screen is arranged: layouts, hiding and resizing panels. Every change is remembered for this size of screen.
-//! Not for: where panes stand (the view).
+//! The arrangement of the panes: layouts, hiding and resizing. Every change is saved for the current size of the screen.
+//! Not for: rows and columns of the panes (`view::layout`).
 
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::panes::{Arrangement, LEAST_TOOLS, Shape, sides};
 use crate::tui::model::pointer::Border;
-use crate::tui::model::{Action, Focus, Model};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, FileCmd};
 
-/// Columns by which a key changes a width.
+/// The columns by which one key press changes a width.
 const STEP: u16 = 2;
 
-/// What is said about the arrangement: a newer sentence takes the place of an older one.
+/// The topic of sentences about the arrangement: a newer one replaces an older one.
 const TOPIC: &str = "panes";
 
-/// Goes to the next layout.
+/// Switches to the next layout.
 pub(crate) fn next_shape(model: &mut Model, out: &mut Vec<Cmd>) {
     let now = model.arrangement().layout;
     let here = Shape::ALL.iter().position(|shape| *shape == now).unwrap_or(0);
     shape(model, Shape::ALL[(here + 1) % Shape::ALL.len()], out);
 }
 
-/// Gives the panels their own widths again and shows them all.
+/// Resets the widths of all panels and shows them.
 pub(crate) fn even(model: &mut Model, out: &mut Vec<Cmd>) {
     let even = Arrangement { layout: model.arrangement().layout, ..Arrangement::default() };
     put(model, even, "Panel widths are reset, and all panels are shown.", out);
 }
 
-/// Takes a layout.
+/// Switches to a layout.
 pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
     let words = match shape {
         Shape::Wide => "panels beside the conversation",
@@ -42,11 +44,11 @@ pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
 
 fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cmd>) {
     let size = model.size;
-    model.arrangements.put(size, arrangement);
+    model.display.arrangements.put(size, arrangement);
     if !said.is_empty() {
         model.status.report(TOPIC, said, model.now);
     }
-    out.push(Cmd::KeepPanes);
+    out.push(Cmd::File(FileCmd::KeepPanes));
 }
 
 pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
@@ -54,7 +56,7 @@ pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
     let (name, run, away) = match pane {
         Focus::Branches => ("branches", Action::HideBranches, &mut next.no_branches),
         Focus::Context => ("context", Action::HideContext, &mut next.no_context),
-        _ => ("tools", Action::HideTools, &mut next.no_tools),
+        Focus::Tools | Focus::Composer | Focus::Conversation => ("tools", Action::HideTools, &mut next.no_tools),
     };
     *away = !*away;
     let hidden = *away;
@@ -70,7 +72,7 @@ pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
     put(model, next, &said, out);
 }
 
-/// Makes the pane with the focus wider or narrower. The conversation takes from the right, or gives to it.
+/// Makes the focused pane wider or narrower. The conversation moves its right border.
 pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     if !model.side_by_side() {
         let text = "Panels have widths only in the wide layout, from 100 columns on.";
@@ -79,7 +81,7 @@ pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     let (left, right) = sides(&model.arrangement(), model.size.0);
     let moved = |width: u16, more: bool| if more { width + STEP } else { width.saturating_sub(STEP) };
     let (border, to) = match model.focus {
-        // The one sidebar has them all.
+        // The only sidebar contains all of them.
         Focus::Branches | Focus::Tools | Focus::Context if left == 0 => (Border::Right, moved(right, wider)),
         Focus::Conversation | Focus::Composer if left == 0 => (Border::Right, moved(right, !wider)),
         Focus::Branches | Focus::Tools => (Border::Left, moved(left, wider)),
@@ -88,10 +90,10 @@ pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
         Focus::Conversation | Focus::Composer => (Border::Right, moved(right, !wider)),
     };
     pull(model, border, to);
-    out.push(Cmd::KeepPanes);
+    out.push(Cmd::File(FileCmd::KeepPanes));
 }
 
-/// Gives a border another place: so many columns, or rows of tools.
+/// Moves a border: to this many columns of its sidebar, or rows of tools.
 pub(super) fn pull(model: &mut Model, border: Border, to: u16) {
     let mut next = model.arrangement();
     match border {
@@ -99,9 +101,9 @@ pub(super) fn pull(model: &mut Model, border: Border, to: u16) {
         Border::Right => next.right = to.max(1),
         Border::Tools => next.tools = to.max(LEAST_TOOLS),
     }
-    // What is kept is what is seen: a key pressed once at an edge is taken back by one press.
+    // Store the visible width, so that one key press at a limit can be undone by one press.
     let (left, right) = sides(&next, model.size.0);
     next.left = if next.left == 0 { 0 } else { left };
     next.right = if next.right == 0 { 0 } else { right };
-    model.arrangements.put(model.size, next);
+    model.display.arrangements.put(model.size, next);
 }

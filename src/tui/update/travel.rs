@@ -1,10 +1,12 @@
-//! Moving about: in the topmost screen, else in the pane with the focus.
-//! Not for: what a screen makes of it (`screens`).
+//! Moves the cursor and scrolls in the topmost screen, else in the focused pane; moves the focus between panes.
+//! Not for: what a screen does with a move (`screens`).
 
-use crate::tui::model::shift;
-use crate::tui::model::{Action, Focus, Model};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::list::shift;
 
-/// Up, down, pages and ends, in whatever has the focus.
+/// Moves by a row or a page, or to an end.
 pub(super) fn travel(model: &mut Model, run: Action) {
     let rows = model.size.1.saturating_sub(8);
     let page = match model.layers.last() {
@@ -45,8 +47,23 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
         }
         Focus::Tools => {
             let count = model.session.as_ref().map_or(0, |session| session.traces.len());
-            model.tool = shift(model.tool, by, count.saturating_sub(1));
+            model.tools.selected = shift(model.tools.selected, by, count.saturating_sub(1));
         }
         Focus::Context => {}
+    }
+}
+
+/// Moves the focus to the next visible pane, or the previous one.
+pub(super) fn pane(model: &mut Model, step: i64) {
+    if !model.layers.is_empty() {
+        return;
+    }
+    let ring: Vec<Focus> =
+        Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();
+    let here = ring.iter().position(|focus| *focus == model.focus).unwrap_or(0);
+    let next = if step > 0 { here + 1 } else { here + ring.len() - 1 };
+    model.focus = ring[next % ring.len()];
+    if model.focus == Focus::Conversation {
+        model.conversation.reveal = true;
     }
 }

@@ -3,9 +3,10 @@
 
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
 use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
-use crate::tui::model::{Focus, Model};
 use crate::tui::text::Line;
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;

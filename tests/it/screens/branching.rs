@@ -16,8 +16,8 @@ use pleach::engine::api::{
     TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::conversation::ScrollAnchor;
-use pleach::tui::model::Focus;
-use pleach::tui::msg::Msg;
+use pleach::tui::model::focus::Focus;
+use pleach::tui::msg::{Input, Msg};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -418,10 +418,10 @@ fn a_range_of_turns_is_taken() {
 #[test]
 fn what_is_pasted_filters_as_what_is_typed_does() {
     let mut stage = fixture::opened();
-    stage.press("f8 /").msg(Msg::Paste("need\nmore".into()));
+    stage.press("f8 /").msg(Msg::Input(Input::Paste("need\nmore".into())));
     assert_eq!(grove(&stage).filter, "need", "its first line");
     let mut stage = fixture::opened();
-    stage.press("f3").msg(Msg::Paste("parser".into()));
+    stage.press("f3").msg(Msg::Input(Input::Paste("parser".into())));
     let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::Search { words }) if words == "parser");
     assert!(stage.sent.iter().any(|(_, request)| asked(request)), "the store searches sessions");
 }

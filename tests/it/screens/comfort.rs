@@ -4,13 +4,14 @@ use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
 use pleach::config::keys::keymap::Keymap;
+use pleach::config::settings::Screen;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, TurnEvent};
+use pleach::tui::model::focus::Focus;
 use pleach::tui::model::panes::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
-use pleach::tui::model::{Focus, Screen};
-use pleach::tui::msg::{Fresh, Msg};
+use pleach::tui::msg::{ConfigMsg, Fresh, Input, Msg, TerminalMsg};
 use pleach::tui::screens::help::model::HelpScreen;
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::picker::model::{Choice, Kind};
@@ -19,11 +20,11 @@ use pleach::tui::theme::{Ink, Theme, Themes};
 
 fn opened() -> Stage {
     let mut stage = fixture::opened();
-    stage.model.themes = Themes::default().list();
-    stage.model.themes.extend(BUILT_IN.iter().map(|(name, text)| {
+    stage.model.display.themes = Themes::default().list();
+    stage.model.display.themes.extend(BUILT_IN.iter().map(|(name, text)| {
         ((*name).to_owned(), text.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned())
     }));
-    stage.model.theme = "auto".into();
+    stage.model.display.theme = "auto".into();
     stage.model.facts.mouse = true;
     stage
 }
@@ -68,7 +69,7 @@ fn a_theme_is_shown_while_it_is_selected() {
     stage.press("ctrl-x T");
     assert_eq!(stage.model.shown_theme(), "auto");
     stage.press("down down");
-    assert_eq!((stage.model.shown_theme(), stage.model.theme.as_str()), ("light", "auto"));
+    assert_eq!((stage.model.shown_theme(), stage.model.display.theme.as_str()), ("light", "auto"));
     stage.press("esc");
     assert_eq!(stage.model.shown_theme(), "auto", "Esc restores");
     stage.type_text("/theme").press("enter").type_text("sep");
@@ -118,9 +119,9 @@ fn themes_differ_in_colour_alone() {
 /// Arranges screens of every class.
 fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
     for size in [(40, 12), (80, 24), (120, 35), (200, 50)] {
-        let mut arrangement = stage.model.arrangements.of(size);
+        let mut arrangement = stage.model.display.arrangements.of(size);
         change(&mut arrangement);
-        stage.model.arrangements.put(size, arrangement);
+        stage.model.display.arrangements.put(size, arrangement);
     }
 }
 
@@ -201,7 +202,7 @@ fn panels_are_resized_within_bounds() {
     let widest = column_of(&mut stage, "Next request");
     stage.press("<");
     assert_eq!(column_of(&mut stage, "Next request"), widest + 2, "one press at an edge is felt");
-    stage.msg(Msg::Resize(80, 24));
+    stage.msg(Msg::Terminal(TerminalMsg::Resize(80, 24)));
     stage.press(">");
     assert!(stage.screen(80, 24).contains("only in the wide layout"));
 }
@@ -214,8 +215,8 @@ fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
 }
 
 fn click(stage: &mut Stage, (x, y): (u16, u16)) {
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x, y }));
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x, y }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x, y })));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x, y })));
 }
 
 #[test]
@@ -261,16 +262,16 @@ fn the_wheel_scrolls_what_lies_beneath() {
     let mut stage = opened();
     stage.buffer(120, 12);
     let (x, y) = (60, 4);
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(-3), x, y }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Wheel(-3), x, y })));
     assert_eq!(stage.model.conversation.scroll, -3);
     stage.buffer(120, 35);
     let at = find(&mut stage, "retry-with-trace");
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(3), x: at.0, y: at.1 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Wheel(3), x: at.0, y: at.1 })));
     assert!(stage.model.panel.wheeled.is_some());
     assert_eq!(stage.model.focus, Focus::Composer, "the wheel takes no focus");
     stage.press("ctrl-p");
     stage.buffer(120, 35);
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Wheel(3), x: 60, y: 15 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Wheel(3), x: 60, y: 15 })));
     let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
     assert_eq!(picker.cursor, 1);
 }
@@ -281,19 +282,19 @@ fn a_border_is_dragged() {
     let before = column_of(&mut stage, "Next request");
     // The line stands two columns before the words.
     let edge = u16::try_from(before).unwrap() - 2;
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: edge, y: 5 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x: edge, y: 5 })));
     for x in (edge - 6..edge).rev() {
-        stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x, y: 5 }));
+        stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Drag, x, y: 5 })));
     }
     assert!(stage.kept.is_empty(), "kept when it is let go");
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x: edge - 6, y: 5 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x: edge - 6, y: 5 })));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6);
     assert_eq!(stage.kept, ["panes"]);
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x: 3, y: 5 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Drag, x: 3, y: 5 })));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6, "nothing is held any more");
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: edge - 6, y: 5 }));
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Drag, x: 0, y: 5 }));
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Release, x: 0, y: 5 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x: edge - 6, y: 5 })));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Drag, x: 0, y: 5 })));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x: 0, y: 5 })));
     assert!(column_of(&mut stage, "Next request") > 40, "bounded");
 }
 
@@ -321,7 +322,7 @@ fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
     let mut stage = opened();
     turn(&mut stage, 60, None);
     assert!(stage.kept.is_empty(), "a terminal that says nothing of its focus has it");
-    stage.msg(Msg::Focus(false));
+    stage.msg(Msg::Terminal(TerminalMsg::Focus(false)));
     turn(&mut stage, 9, None);
     assert!(stage.kept.is_empty(), "not a short one");
     turn(&mut stage, 12, None);
@@ -331,7 +332,7 @@ fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
         ["notify The answer is complete on main, after 12 s", "notify The call failed on main, after 30 s"]
     );
     stage.kept.clear();
-    stage.msg(Msg::Focus(true));
+    stage.msg(Msg::Terminal(TerminalMsg::Focus(true)));
     turn(&mut stage, 60, None);
     assert_eq!(stage.kept, ["reload false"], "with the focus files are listed, nobody is told");
 }
@@ -342,20 +343,20 @@ fn little_motion_means_no_running_seconds() {
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(3_000);
     assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1_000));
-    stage.model.screen.reduced_motion = true;
+    stage.model.display.settings.reduced_motion = true;
     stage.wait(60_000);
     assert_eq!(stage.model.next_wake(), None);
 }
 
 fn fresh(screen: Screen, keys: &str) -> Msg {
-    Msg::Reloaded(Ok(Box::new(Fresh {
+    Msg::Config(ConfigMsg::Reloaded(Ok(Box::new(Fresh {
         keys: Keymap::load(Some(keys)),
         screen,
         themes: Themes::default().list(),
         policies: vec!["window".into()],
         notes: Vec::new(),
         asked: true,
-    })))
+    }))))
 }
 
 #[test]
@@ -375,7 +376,7 @@ fn settings_are_taken_up_while_it_runs() {
     assert!(stage.screen(100, 30).contains("then one of these"), "at once now");
     stage.press("esc f12");
     assert!(stage.model.layers.on::<HelpScreen>());
-    stage.press("esc").msg(Msg::Reloaded(Err("config.toml, line 2, column 9: bad.".into())));
+    stage.press("esc").msg(Msg::Config(ConfigMsg::Reloaded(Err("config.toml, line 2, column 9: bad.".into()))));
     assert!(stage.screen(100, 30).contains("line 2, column 9: bad. The previous settings are still in use."));
     assert_eq!(stage.model.shown_theme(), "contrast");
 }

@@ -2,7 +2,7 @@
 
 use super::fixture::{self, MAIN, RETRY};
 use pleach::engine::api::{Answer, BranchRequest, PlanRequest, Request};
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Done, Msg, ProcessMsg};
 
 fn kept(stage: &super::Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
@@ -31,7 +31,7 @@ fn a_draft_is_kept_once_it_is_calm_and_forgotten_when_it_is_gone() {
 #[test]
 fn quitting_keeps_what_was_just_typed() {
     let mut stage = fixture::opened();
-    stage.type_text("unsent").msg(Msg::Signal(15));
+    stage.type_text("unsent").msg(Msg::Process(ProcessMsg::Signal(15)));
     assert_eq!(kept(&stage), ["unsent"]);
 }
 
@@ -69,9 +69,9 @@ fn the_message_goes_to_the_editor_and_comes_back() {
     let mut stage = fixture::opened();
     stage.type_text("first").press("ctrl-g");
     assert_eq!(stage.composed, ["first"]);
-    stage.msg(Msg::Composed(Ok("first\nand second\n".into())));
+    stage.msg(Msg::Done(Done::Edited(Ok("first\nand second\n".into()))));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
-    stage.msg(Msg::Composed(Err("The editor \"x\" failed: exit 1.".into())));
+    stage.msg(Msg::Done(Done::Edited(Err("The editor \"x\" failed: exit 1.".into()))));
     assert!(stage.screen(100, 30).contains("failed: exit 1"));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));

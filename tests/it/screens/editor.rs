@@ -11,7 +11,7 @@ use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Fault, 
 use pleach::engine::api::{
     Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest,
 };
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Done, Msg};
 
 const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
                       # When it is full, drop to so much at once.\nanchored = true\nrefill_percent = 70\n\n[activation]\non = true\n";
@@ -132,7 +132,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     assert!(stage.screen(80, 24).contains("discard the changes"), "nothing typed is lost unasked");
     stage.press("k ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
-    stage.msg(Msg::Composed(Ok("The gate is red\n".into()))).press("ctrl-d");
+    stage.msg(Msg::Done(Done::Edited(Ok("The gate is red\n".into())))).press("ctrl-d");
     stage.reply(
         |r| matches!(r, Request::Memory(MemoryRequest::Change { .. })),
         Answer::Done("Edited a memory. u undoes it.".into()),

@@ -21,7 +21,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, IndexingEvent, ItemName, PlanRequest, Planned, Request,
     SessionEvent, SessionRequest, TaskAct, TurnEvent, TurnRequest,
 };
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::tree::model::TreeScreen;
 
 fn ask(stage: &Stage) -> (Draft, Option<Hash>) {
@@ -413,11 +413,11 @@ fn what_a_command_prints_is_shown() {
     stage.type_text("/plans why 1").press("enter");
     assert_eq!(stage.kept, ["run /plans why 1"]);
     let printed = |code: u8, out: &str, err: &str| Printed { code, out: out.into(), err: err.into() };
-    stage.msg(Msg::Ran("/plans why 1".into(), printed(0, "one line\nanother line\n", "")));
+    stage.msg(Msg::Done(Done::Printed("/plans why 1".into(), printed(0, "one line\nanother line\n", ""))));
     assert!(stage.screen(120, 30).contains("another line"));
-    stage.press("esc").msg(Msg::Ran("/task list".into(), printed(0, "", "no task is running\n")));
+    stage.press("esc").msg(Msg::Done(Done::Printed("/task list".into(), printed(0, "", "no task is running\n"))));
     assert!(stage.model.layers.is_empty() && stage.screen(120, 30).contains("no task is running"));
-    stage.msg(Msg::Ran("/plans why 99".into(), printed(1, "", "There is no turn 99.\n")));
+    stage.msg(Msg::Done(Done::Printed("/plans why 99".into(), printed(1, "", "There is no turn 99.\n"))));
     assert_eq!(stage.model.composer.first_line(), "/plans why 99");
     stage.press("ctrl-c").type_text("/message remove 2").press("enter");
     assert_eq!(stage.kept.len(), 1, "it asks first");
@@ -491,7 +491,7 @@ fn busy_offers_a_fork_or_waiting() {
 fn a_ten_megabyte_paste_is_folded_and_sent_whole() {
     let mut stage = fixture::opened();
     let text = "all of it, line by line\r\n".repeat(420_000);
-    stage.msg(Msg::Paste(text.clone()));
+    stage.msg(Msg::Input(Input::Paste(text.clone())));
     let screen = stage.screen(80, 24);
     assert!(screen.contains("[pasted 420001 lines"), "{screen}");
     stage.press("enter");

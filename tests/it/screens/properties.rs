@@ -12,7 +12,7 @@ use pleach::engine::api::{
     Ticket, TurnEvent, TurnRequest,
 };
 use pleach::tui::model::pointer::{Mouse, PointerAction};
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Input, Msg};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 
@@ -157,10 +157,10 @@ proptest! {
         let mut size = (80, 24);
         for step in steps {
             match step {
-                Step::Key(chord) => drop(stage.msg(Msg::Key(chord))),
-                Step::Paste(text) => drop(stage.msg(Msg::Paste(text))),
+                Step::Key(chord) => drop(stage.msg(Msg::Input(Input::Key(chord)))),
+                Step::Paste(text) => drop(stage.msg(Msg::Input(Input::Paste(text)))),
                 Step::Size(width, height) => size = (width, height),
-                Step::Mouse(mouse) => drop(stage.msg(Msg::Mouse(mouse))),
+                Step::Mouse(mouse) => drop(stage.msg(Msg::Input(Input::Mouse(mouse)))),
                 Step::Wait(ms) => drop(stage.wait(ms)),
                 Step::Event(n, words) => event(&mut stage, n, words),
             }
@@ -225,8 +225,8 @@ fn escapes_are_shown_in_every_field() {
             clean(&stage.buffer(width, height));
         }
     }
-    stage.press("esc esc esc").msg(Msg::Paste(HOSTILE.into()));
-    stage.model.focus = pleach::tui::model::Focus::Composer;
+    stage.press("esc esc esc").msg(Msg::Input(Input::Paste(HOSTILE.into())));
+    stage.model.focus = pleach::tui::model::focus::Focus::Composer;
     clean(&stage.buffer(120, 40));
     let shown = stage.screen(250, 80);
     assert!(shown.contains("⟨U+001B⟩"), "the escape is shown");

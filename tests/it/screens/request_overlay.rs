@@ -18,7 +18,7 @@ use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, RawPart, RawRequest,
     Request, ServerAct, ToolRequest, TurnEvent,
 };
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Done, Msg};
 use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::screens::text_editor::model::Editor;
@@ -304,7 +304,7 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     stage.press("ctrl-g");
     assert!(stage.composed[0].contains("refresh\u{200b}"), "another editor gets the very characters");
     let edited = stage.composed[0].replace("rotated", "kept\ttwice\u{7}");
-    stage.msg(Msg::Composed(Ok(edited)));
+    stage.msg(Msg::Done(Done::Edited(Ok(edited))));
     assert!(editor_text(&stage).contains("kept\ttwice⟨U+0007⟩"));
     stage.press("ctrl-d");
     let body = BODY.replace("rotated", "kept\\ttwice\\u0007");
@@ -345,7 +345,7 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     stage.press("e");
     assert_eq!(editor_text(&stage), BODY.replace('\u{200b}', "⟨U+200B⟩"));
     let before = stage.sent.len();
-    stage.msg(Msg::Composed(Ok("{\n \"model\": x\n}".into()))).press("ctrl-d");
+    stage.msg(Msg::Done(Done::Edited(Ok("{\n \"model\": x\n}".into())))).press("ctrl-d");
     assert!(stage.screen(120, 35).contains("Line 2, column 11"), "{}", stage.screen(120, 35));
     let Some(editor) = stage.model.layers.top::<Editor>() else { panic!() };
     assert_eq!(editor.area.cursor(), (1, 10));
@@ -356,7 +356,7 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     stage.press("e");
     assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "as it was left");
     stage.press("esc E");
-    stage.msg(Msg::Composed(Ok("=== 7 user\nx".into()))).press("ctrl-d");
+    stage.msg(Msg::Done(Done::Edited(Ok("=== 7 user\nx".into())))).press("ctrl-d");
     assert!(stage.screen(120, 35).contains("there is no message 7"));
 }
 

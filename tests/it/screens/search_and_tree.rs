@@ -6,7 +6,7 @@ use pleach::domain::base::ids::SessionId;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::conversation::search::{FoundMessage, FoundMessages};
 use pleach::engine::api::{Answer, BranchRequest, Request, SessionRequest};
-use pleach::tui::model::Focus;
+use pleach::tui::model::focus::Focus;
 use uuid::Uuid;
 
 fn message(n: u128, session: SessionId, role: Role, words: &[(bool, &str)]) -> FoundMessage {

@@ -271,7 +271,7 @@ fn copied_marked_and_found_in_the_conversation() {
 fn the_panel_leads_there() {
     let mut stage = opened();
     stage.press("ctrl-b tab");
-    while stage.model.focus != pleach::tui::model::Focus::Tools {
+    while stage.model.focus != pleach::tui::model::focus::Focus::Tools {
         stage.press("tab");
     }
     stage.press("j j enter");

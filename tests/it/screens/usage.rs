@@ -10,7 +10,7 @@ use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::blocked::Blocked;
 use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Input, Msg};
 use pleach::tui::theme::Theme;
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     assert!(screen.contains("call 21 of 23"), "{screen}");
     stage.model.facts.mouse = true;
     stage.screen(120, 35);
-    stage.msg(Msg::Mouse(Mouse { did: PointerAction::Press, x: 3, y: 5 }));
+    stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x: 3, y: 5 })));
     assert!(stage.screen(120, 35).contains("call 1 of 23"), "a click takes the column");
     stage.press("l l l l l l l l l l l l l l l l l l l l h h h");
     let screen = stage.screen(120, 35);

@@ -171,7 +171,7 @@ fn opens(stage: &mut Stage, on: &Branch, words: &str) {
 fn a_call_made_again_stands_beside_the_stored_one() {
     let mut stage = fixture::opened();
     stage.press("shift-tab").press("tab tab");
-    stage.model.focus = pleach::tui::model::Focus::Conversation;
+    stage.model.focus = pleach::tui::model::focus::Focus::Conversation;
     stage.press("g Z");
     pictures("replay_question", &mut stage);
     stage.type_text("w");

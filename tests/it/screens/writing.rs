@@ -12,7 +12,7 @@ use pleach::engine::api::{
     ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::queue::QueueState;
-use pleach::tui::msg::Msg;
+use pleach::tui::msg::{Done, Msg};
 use pleach::tui::theme::{Ink, Theme};
 
 const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
@@ -449,9 +449,9 @@ fn quitting_without_room_asks_first() {
     assert!(file.starts_with("x\n{\"role\":\"user\",\"content\":\"Why?\""), "{file}");
     assert!(file.contains("Because the two requests race.") && file.contains("half a thought more"), "{file}");
     assert!(!stage.model.quit);
-    stage.msg(Msg::Unsaved("x".into(), Err("No space left on device".into())));
+    stage.msg(Msg::Done(Done::Saved("x".into(), Err("No space left on device".into()))));
     assert!(stage.screen(120, 30).contains("That file could not be written: No space left on device"));
-    stage.press("enter").msg(Msg::Unsaved("x".into(), Ok(())));
+    stage.press("enter").msg(Msg::Done(Done::Saved("x".into(), Ok(()))));
     assert!(stage.model.quit);
 
     let mut stage = answering();

@@ -4,7 +4,7 @@
 use super::bench::Client;
 use pleach::config::keys::keymap::{Chord, Key, Keymap};
 use pleach::tui::model::{Facts, Model};
-use pleach::tui::msg::{Cmd, Msg};
+use pleach::tui::msg::{Cmd, EngineMsg, FrameMsg, Input, Msg};
 use pleach::tui::theme::Theme;
 use pleach::tui::view::cache::Cache;
 use pleach::tui::{update, view};
@@ -56,19 +56,19 @@ impl Live {
     /// Presses a key.
     pub(crate) fn press(&mut self, key: &str) {
         let chord: Chord = key.parse().unwrap();
-        self.msg(Msg::Key(chord));
+        self.msg(Msg::Input(Input::Key(chord)));
     }
 
     /// Types a text.
     pub(crate) fn types(&mut self, text: &str) {
-        text.chars().for_each(|c| self.msg(Msg::Key(Chord::plain(Key::Char(c)))));
+        text.chars().for_each(|c| self.msg(Msg::Input(Input::Key(Chord::plain(Key::Char(c))))));
     }
 
     /// Draws.
     pub(crate) fn frame(&mut self) {
         self.buf.reset();
-        let wanted = view::frame(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
-        self.msg(Msg::Wanted(wanted));
+        let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
+        self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
     }
 
     /// Takes in what the engine tells, and lets time pass, until the screen is so.
@@ -78,7 +78,7 @@ impl Live {
         while !is_so(&self.model) {
             assert!(began.elapsed() < PATIENCE, "never so");
             if let Some(event) = self.client.next_event(Duration::from_millis(2)) {
-                self.msg(Msg::Engine(Box::new(event)));
+                self.msg(Msg::Engine(EngineMsg::Event(Box::new(event))));
             }
             let now = start + u64::try_from(began.elapsed().as_millis()).unwrap();
             self.msg(Msg::Tick(now));

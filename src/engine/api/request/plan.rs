@@ -3,12 +3,12 @@
 
 use super::super::acts::Act;
 use super::super::acts::Exact;
-use super::super::draft::Draft;
 use super::super::draft::ItemName;
 use super::super::draft::NameOrId;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Draft;
 
 /// A request about the next call.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,10 +1,10 @@
 //! Requests about a turn and about side questions: ask, wait, stop, approve.
 //! Not for: stored calls (`call`).
 
-use super::super::draft::Draft;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::ids::RunId;
+use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::Consent;
 use crate::domain::tool::consent::Rule;
 use crate::domain::tool::consent::RuleScope;

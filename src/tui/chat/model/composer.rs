@@ -5,6 +5,7 @@ use super::complete::named;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::attachment;
+use crate::domain::planning::draft::{Draft, DraftKind};
 use crate::domain::planning::mode::SearchWish;
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -17,31 +18,6 @@ const FOLD_CHARS: usize = 2_000;
 const FOLD_LINES: usize = 20;
 /// Sent messages that are remembered.
 const HISTORY: usize = 100;
-
-/// What the next call is to answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DraftKind {
-    /// A new message.
-    #[default]
-    Message,
-    /// Another answer to this user message.
-    Regenerate(NodeId),
-    /// Go on with this cut answer.
-    Continue(NodeId),
-    /// A new version of this user message.
-    Edit(NodeId),
-}
-
-/// What is about to be asked.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draft {
-    /// The words.
-    pub text: Arc<str>,
-    /// What they are for.
-    pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
-    pub search: SearchWish,
-}
 
 /// A paste that is shown as one word.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -211,6 +187,11 @@ impl Composer {
     /// What would be asked now.
     pub fn draft(&mut self) -> Draft {
         Draft { text: self.text(), kind: self.kind, search: self.search }
+    }
+
+    /// The draft of the next call; empty while a command is typed.
+    pub fn next_draft(&mut self) -> Draft {
+        if self.commanding() { Draft::default() } else { self.draft() }
     }
 
     /// Takes a paste in; a long one, or one with characters that nobody would see, is folded to one word.

@@ -7,6 +7,7 @@ pub mod composer;
 pub mod conversation;
 pub mod excerpts;
 pub mod live;
+pub mod pending;
 pub mod plan;
 pub mod queue;
 pub mod slash;

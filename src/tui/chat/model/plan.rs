@@ -1,39 +1,15 @@
 //! The plan of the next call as it is shown, and when it must be solved again.
 //! Not for: solving (the engine does) or the overlay's rows (`screens::request::model`).
 
-use super::composer::Draft;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::meter::{Calibration, PromptCost};
+use crate::domain::call::meter::Calibration;
+use crate::domain::planning::draft::{Draft, Planned};
 use crate::domain::planning::plan::{Blocked, ContextPlan};
 use std::sync::Arc;
 
 /// How long typing must rest before a plan is asked for, in milliseconds.
 pub const REST: u64 = 60;
-
-/// A plan, or why there is none.
-#[derive(Clone, PartialEq, Debug)]
-pub enum PlanResult {
-    /// It can be sent.
-    Plan {
-        /// The plan.
-        plan: Arc<ContextPlan>,
-        /// Digest of the body.
-        digest: Hash,
-        /// Bytes of the body.
-        bytes: u64,
-        /// How the server counts beside us.
-        calibration: Option<Calibration>,
-        /// What the call costs before it is sent.
-        cost: Option<PromptCost>,
-        /// Tokens of the prefix that the server may have cached.
-        same_prefix: Option<u32>,
-        /// The first part that differs from the last call's.
-        breaks: Option<Hash>,
-    },
-    /// It does not fit.
-    Blocked(Arc<Blocked>),
-}
 
 /// What is shown, and for what it was solved.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,7 +21,7 @@ pub struct DisplayedPlan {
     /// The draft.
     pub draft: Draft,
     /// It.
-    pub solved: PlanResult,
+    pub solved: Planned,
 }
 
 /// The plan loop.
@@ -81,11 +57,11 @@ impl ReusedPrefix {
     #[must_use]
     pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
-            PlanResult::Plan { same_prefix: Some(tokens), cost, .. } => {
+            Planned::Plan { same_prefix: Some(tokens), cost, .. } => {
                 let saves = cost.map_or(0, |cost| cost.uncached_micro.saturating_sub(cost.micro));
                 Some(Self { branch: shown.branch, tokens: *tokens, saves })
             }
-            PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
+            Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
     }
 }
@@ -121,8 +97,8 @@ impl PlanState {
     #[must_use]
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
-            PlanResult::Plan { plan, .. } => Some(plan),
-            PlanResult::Blocked(_) => None,
+            Planned::Plan { plan, .. } => Some(plan),
+            Planned::Blocked(_) => None,
         }
     }
 
@@ -130,8 +106,8 @@ impl PlanState {
     #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
-            PlanResult::Plan { calibration, .. } => *calibration,
-            PlanResult::Blocked(_) => None,
+            Planned::Plan { calibration, .. } => *calibration,
+            Planned::Blocked(_) => None,
         }
     }
 
@@ -139,8 +115,8 @@ impl PlanState {
     #[must_use]
     pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
-            PlanResult::Blocked(blocked) => Some(blocked),
-            PlanResult::Plan { .. } => None,
+            Planned::Blocked(blocked) => Some(blocked),
+            Planned::Plan { .. } => None,
         }
     }
 
@@ -157,8 +133,8 @@ impl PlanState {
         let true_yet = self.current() && shown.generation == self.generation;
         let same = shown.branch == branch && shown.draft == *draft;
         match &shown.solved {
-            PlanResult::Plan { plan, .. } if true_yet && same => Some(plan.id),
-            PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
+            Planned::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
     }
 }

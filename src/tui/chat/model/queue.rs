@@ -1,8 +1,8 @@
 //! Messages that wait for the open turn of their branch to end, in the order in which they are sent.
 //! Not for: sending them (`update::queueing`).
 
-use super::composer::Draft;
 use crate::domain::base::ids::BranchId;
+use crate::domain::planning::draft::Draft;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -42,7 +42,7 @@ pub fn hint(line: &str) -> Option<&'static Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::model::Action;
+    use crate::tui::model::keys::Action;
 
     fn names(line: &str) -> Vec<&'static str> {
         completions(line).into_iter().map(|row| row.name.as_str()).collect()

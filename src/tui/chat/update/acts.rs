@@ -7,14 +7,18 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{Act, BranchRequest, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
-use crate::tui::chat::model::composer::DraftKind;
+use crate::engine::api::{Act, BranchRequest, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
+use crate::tui::chat::model::pending::MessagePending;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Puts a mark on what is selected, or takes it off when it has it already.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
@@ -75,7 +79,7 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
         return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
-    send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::ToolAct, out);
+    send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::Tools(ToolsPending::Change), out);
 }
 
 /// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
@@ -147,7 +151,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: true }),
-        Pending::Fork(None),
+        Pending::Session(SessionPending::Fork(None)),
         out,
     );
 }
@@ -167,7 +171,12 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if model.layers.is_empty() { from_here() } else { from_overlay };
     match found {
         Some(id) => {
-            send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::EditText(id), out);
+            send(
+                model,
+                Request::Session(SessionRequest::Bodies { nodes: vec![id] }),
+                Pending::Message(MessagePending::Edit(id)),
+                out,
+            );
         }
         None => model.status.say(Severity::Notice, "You can edit only your own messages.", model.now),
     }
@@ -208,7 +217,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let at = upto.iter().rposition(turns);
     let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
     let Some(node) = node else { return };
-    let pending = at.map_or(Pending::Act, Pending::Sibling);
+    let pending = at.map_or(Pending::Act, |at| Pending::Message(MessagePending::Sibling(at)));
     send(model, Request::Branch(BranchRequest::Sibling { branch, node, step }), pending, out);
 }
 
@@ -237,7 +246,12 @@ fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
     match model.bodies.get(id) {
         Some(node) => out.push(Cmd::Copy(node.content.words())),
         None => {
-            send(model, Request::Session(SessionRequest::Bodies { nodes: vec![id] }), Pending::CopyText(id), out);
+            send(
+                model,
+                Request::Session(SessionRequest::Bodies { nodes: vec![id] }),
+                Pending::Message(MessagePending::Copy(id)),
+                out,
+            );
         }
     }
 }

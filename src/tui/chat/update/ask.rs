@@ -1,93 +1,76 @@
-//! From the draft to the call: planning while typing, Enter, completing commands.
-//! Not for: the composer's own editing (`keys`), or carrying commands out (`commands`).
+//! Sends the message in the composer, and completes commands.
+//! Not for: editing the message (`typing`), planning it (`planning`), or carrying commands out (`commands`).
 
-use super::{commands, completing, queueing};
+use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchWish;
-use crate::engine::api::{PlanRequest, Request, TurnRequest};
-use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
+use crate::tui::chat::model::pending::{PATIENCE, TurnPending};
 use crate::tui::chat::model::slash;
-use crate::tui::model::status::{INDEXING, WAITING};
-use crate::tui::model::{Action, Model, PATIENCE, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
+use crate::tui::model::status::{INDEXING, Severity, WAITING};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{open, send, wire};
+use crate::tui::update::effects::send;
 
-/// The draft of the next call: none while a command is typed.
-pub(crate) fn present(model: &mut Model) -> Draft {
-    if model.composer.commanding() { Draft::default() } else { model.composer.draft() }
-}
-
-/// Asks for a new plan when typing has rested.
-pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.plan.due.is_none_or(|due| due > model.now) {
-        return;
-    }
-    model.plan.due = None;
-    let Some(branch) = model.session.as_ref().map(|session| session.current) else { return };
-    let draft = present(model);
-    model.plan.generation += 1;
-    model.plan.asked = Some((branch, draft.clone()));
-    model.pending.retain(|_, what_for| *what_for != Pending::Replan);
-    let generation = model.plan.generation;
-    send(model, Request::Plan(PlanRequest::Replan { branch, generation, draft: wire(&draft) }), Pending::Replan, out);
-}
-
-/// Enter: sends exactly the plan on the screen, or a command.
-pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Enter: sends exactly the plan on the screen. Returns the line of a command, which the caller carries out.
+pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if completing::take(model, out) {
-        return;
+        return None;
     }
     if model.composer.commanding() {
-        command_line(model, out);
-        return;
+        return command_line(model);
     }
     let draft = model.composer.draft();
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {
         if model.queue.held(branch) {
             queueing::next(model, branch, true, out);
         }
-        return;
+        return None;
     }
     if queueing::put(model, branch, &draft) {
-        return;
+        return None;
     }
     if again(model, branch, &draft, out) {
-        return;
+        return None;
     }
     if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
-        open::blocked_here(model, branch);
-        return;
+        questions::blocked_here(model, branch);
+        return None;
     }
     let plan = model.plan.exactly(branch, &draft);
     ask(model, branch, draft, plan, out);
+    None
 }
 
-/// Enter on a draft that is being sent already: once it was said that it waits, it goes without what it waits for.
+/// Enter on a draft that is being sent already: once the person was told that it waits, it is sent without searching.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
-    let waits = model.pending.iter().find_map(|(ticket, pending)| match pending {
-        Pending::Ask { branch: b, draft: d, told, .. } if *b == branch && same(d) => {
+    let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
+        Pending::Turn(TurnPending::Ask { branch: b, draft: d, told, .. }) if *b == branch && same(d) => {
             Some((*ticket, *told && d.search != SearchWish::Never))
         }
         _ => None,
     });
     let Some((ticket, may)) = waits else { return false };
     if may {
-        model.pending.remove(&ticket);
+        model.requests.pending.remove(&ticket);
         model.status.report(WAITING, "Sending without searching older messages.", model.now);
         ask(model, branch, Draft { search: SearchWish::Never, ..draft.clone() }, None, out);
     }
     true
 }
 
-/// Says, after a while, that a call waits, and what can be done.
+/// Tells the person, after a while, that a call waits, and what can be done.
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
-    for pending in model.pending.values_mut() {
-        if let Pending::Ask { since, told, .. } = pending
+    for pending in model.requests.pending.values_mut() {
+        if let Pending::Turn(TurnPending::Ask { since, told, .. }) = pending
             && !*told
             && *since + PATIENCE <= now
         {
@@ -101,7 +84,7 @@ pub(crate) fn tell_that_it_waits(model: &mut Model) {
 
 fn say_that_it_waits(model: &mut Model) {
     let key = |action| model.keys.key_of(action).unwrap_or_default();
-    let first = match model.indexing {
+    let first = match model.engine.indexing {
         Some((done, total)) => {
             let number = |n: usize| grouped(n as u64);
             format!("indexing older messages, {} of {}", number(done), number(total))
@@ -113,13 +96,13 @@ fn say_that_it_waits(model: &mut Model) {
     model.status.report(WAITING, text, model.now);
 }
 
-/// Indexing went on.
+/// Reports progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
-    model.indexing = Some((done, total)).filter(|_| done < total);
-    if model.indexing.is_none() {
+    model.engine.indexing = Some((done, total)).filter(|_| done < total);
+    if model.engine.indexing.is_none() {
         return model.status.end(INDEXING);
     }
-    if model.pending.values().any(|pending| matches!(pending, Pending::Ask { told: true, .. })) {
+    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
         model.status.end(INDEXING);
         return say_that_it_waits(model);
     }
@@ -127,7 +110,7 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
-/// Hands a call in.
+/// Sends a message.
 pub(crate) fn ask(
     model: &mut Model,
     branch: BranchId,
@@ -136,12 +119,12 @@ pub(crate) fn ask(
     out: &mut Vec<Cmd>,
 ) {
     model.conversation.failed.remove(&branch);
-    let request = Request::Turn(TurnRequest::Ask { branch, draft: wire(&draft), plan });
+    let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Ask { branch, draft, since, told: false }, out);
+    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
 }
 
-/// Asks for something other than a new message, at once.
+/// Sends something other than a new message at once.
 pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
@@ -161,13 +144,69 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Enter on a command: the selected completion where the line means nothing yet, else what the line means.
-fn command_line(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Enter on a command: the selected completion where the line means nothing yet, else the line itself. None while the
+/// completion still needs words.
+fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::completions(&line).get(model.composer.choice).copied();
     match chosen.filter(|_| model.composer.choice > 0 || read::read(&line).is_err()) {
-        Some(row) if !row.words.is_empty() => drop(complete(model)),
-        Some(row) => commands::typed(model, &format!("/{}", row.name), out),
-        None => commands::typed(model, &line, out),
+        Some(row) if !row.words.is_empty() => {
+            complete(model);
+            None
+        }
+        Some(row) => Some(format!("/{}", row.name)),
+        None => Some(line),
+    }
+}
+
+/// Takes the answers to the requests of the next turn.
+pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match (pending, result) {
+        (TurnPending::Ask { branch, draft, .. }, result) => {
+            model.status.end(WAITING);
+            if !queueing::refused(model, branch, &draft, &result, out) {
+                asked(model, branch, draft, result);
+            }
+        }
+        (TurnPending::Claim(branch), result) => queueing::turn_came(model, branch, result, out),
+        (TurnPending::Plan, result) => planning::answered(model, result),
+    }
+}
+
+/// Takes the answer to a sent message: empties the composer, or shows the failure.
+pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
+    let Err(failure) = result else {
+        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
+        let now = model.composer.draft();
+        if here
+            && now.kind == draft.kind
+            && let Some(rest) = now.text.strip_prefix(&*draft.text)
+        {
+            model.composer.sent(&draft.text);
+            model.composer.paste(rest);
+        }
+        model.plan.touch(model.now);
+        return;
+    };
+    match failure.kind {
+        FailureKind::Stale => {
+            let key = model.keys.key_of(Action::Send).unwrap_or_default();
+            let text = format!(
+                "The plan changed before it was sent, so nothing was sent. Check it, then press \
+                {key} again."
+            );
+            model.status.say(Severity::Trouble, text, model.now);
+        }
+        FailureKind::Busy => questions::busy(model, branch, draft, &failure),
+        FailureKind::Blocked => questions::blocked(model, branch, &failure),
+        FailureKind::User
+        | FailureKind::Provider
+        | FailureKind::Store
+        | FailureKind::Config
+        | FailureKind::Internal => {
+            model.live.remove(&branch);
+            model.conversation.failed.insert(branch, failure);
+            model.conversation.follow();
+        }
     }
 }

@@ -4,11 +4,13 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::{BranchRequest, Request};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Stands on a branch, here and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
@@ -19,7 +21,7 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = session.find(id).cloned() else { return };
     stand_on(model, branch);
-    send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Switch, out);
+    send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
 /// Stands on a branch, here only.

@@ -2,7 +2,7 @@
 //! line would only print is printed by the command line's own code and shown as a text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
 
-use super::{ask, branches, focus, printed, queueing, tags};
+use super::{ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{Compress, ContextCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
@@ -24,17 +24,22 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::accepted::SummaryKind;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{BranchRequest, CallRequest, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks};
-use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::engine::api::{
+    BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
+};
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::model::panes::Shape;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
-use crate::tui::update::{actions, comfort, open, panes, send};
+use crate::tui::update::effects::send;
+use crate::tui::update::{actions, panes, settings};
 
 /// A way to find the message that is named.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
@@ -119,7 +124,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             let without = without.clone().map(|text| ItemName::Named { text, message: false });
             let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
             let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
-            send(model, Request::Call(request), Pending::Trial(ComparisonPurpose::Replay), out);
+            send(model, Request::Call(request), Pending::Race(RacePending::Replay), out);
             Way::Done
         }
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
@@ -382,7 +387,7 @@ fn state(model: &mut Model, command: &StateCommand) -> Way {
     match command {
         StateCommand::Adopt => return Way::Run(Action::AdoptState),
         StateCommand::Edit { text } if !text.is_empty() => return Way::Print,
-        StateCommand::Show | StateCommand::Edit { .. } => open::state(model),
+        StateCommand::Show | StateCommand::Edit { .. } => state::edit(model),
     }
     Way::Done
 }
@@ -413,7 +418,7 @@ fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec
         Err(way) => return way,
     };
     let request = BranchRequest::Fork { branch, at, name, switch: true };
-    send(model, Request::Branch(request), Pending::Fork(None), out);
+    send(model, Request::Branch(request), Pending::Session(SessionPending::Fork(None)), out);
     Way::Done
 }
 
@@ -451,7 +456,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Print;
         }
     };
-    send(model, Request::Session(request), Pending::Open, out);
+    send(model, Request::Session(request), Pending::Session(SessionPending::Open), out);
     Way::Done
 }
 
@@ -467,8 +472,8 @@ fn compress(model: &mut Model, wish: &Compress, out: &mut Vec<Cmd>) -> Way {
 
 fn theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) -> Way {
     match name {
-        Some(name) => comfort::keep_theme(model, name, out),
-        None => comfort::themes(model),
+        Some(name) => settings::keep_theme(model, name, out),
+        None => settings::themes(model),
     }
     Way::Done
 }

@@ -6,10 +6,13 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
+use crate::tui::chat::model::pending::ComposerPending;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// Names asked for.
@@ -42,12 +45,12 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
             popup.symbols = send(
                 model,
                 Request::Tool(ToolRequest::Code { root: None, act }),
-                Pending::Complete(CompletionSource::Symbols),
+                Pending::Composer(ComposerPending::Complete),
                 out,
             );
         }
         let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MOST }));
-        popup.ticket = send(model, request, Pending::Complete(CompletionSource::Files), out);
+        popup.ticket = send(model, request, Pending::Composer(ComposerPending::Complete), out);
     }
     model.popup = Some(popup);
 }
@@ -64,9 +67,14 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
         return;
     }
     let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
-    send(model, Request::Tool(ToolRequest::Code { root: None, act }), Pending::Typed(name.to_owned()), out);
+    send(
+        model,
+        Request::Tool(ToolRequest::Code { root: None, act }),
+        Pending::Composer(ComposerPending::Check(name.to_owned())),
+        out,
+    );
     let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MOST }));
-    send(model, request, Pending::Typed(name.to_owned()), out);
+    send(model, request, Pending::Composer(ComposerPending::Check(name.to_owned())), out);
 }
 
 /// What there is of that name. Of several symbols of one name none is meant more than another.
@@ -90,7 +98,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
         }
         _ => return,
     };
-    send(model, request, Pending::Attach { name, place }, out);
+    send(model, request, Pending::Composer(ComposerPending::Attach { name, place }), out);
 }
 
 /// Names came.
@@ -145,7 +153,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
             (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(named) }), place)
         }
     };
-    send(model, request, Pending::Attach { name: item.name, place }, out);
+    send(model, request, Pending::Composer(ComposerPending::Attach { name: item.name, place }), out);
     true
 }
 

@@ -1,19 +1,22 @@
-//! The message being written beyond its keys: kept over restarts, earlier messages of the session, the person's editor.
-//! Not for: sending it (`ask`), or typing (`keys`).
+//! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
+//! Not for: sending the message (`ask`), or typing (`typing`).
 
-use super::queueing;
+use super::{completing, queueing};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
-use crate::engine::api::{BranchRequest, Request, SessionRequest};
-use crate::tui::chat::model::composer::{self, DraftKind};
+use crate::engine::api::{Answer, BranchRequest, DraftKind, Request, SessionRequest};
+use crate::tui::chat::model::composer;
+use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::model::queue::DraftSaveTime;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
 /// How long after a change a draft is stored, in milliseconds.
@@ -22,6 +25,31 @@ const CALM: u64 = 1_000;
 const EARLIER: usize = 50;
 /// A draft with more bytes is not kept over a restart.
 const LONGEST: usize = 4 << 20;
+
+/// Takes the answers to the requests of the composer.
+pub(crate) fn answered(
+    model: &mut Model,
+    ticket: u64,
+    pending: ComposerPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    use ComposerPending as P;
+    match (pending, result) {
+        (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
+        (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
+        (P::Complete, Ok(Answer::Files(list))) => completing::came(model, ticket, list),
+        (P::Complete, Ok(Answer::Symbols(list))) => completing::symbols_came(model, ticket, list),
+        (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
+        (P::Save, Err(failure)) => unkept(model, &failure),
+        (P::History(id), Ok(Answer::Bodies(nodes))) => {
+            if model.session.as_ref().is_some_and(|session| session.card.id == id) {
+                earlier(model, &nodes);
+            }
+        }
+        (P::Complete | P::History(_), result) => said(model, result),
+    }
+}
 
 /// Has the draft stored once it is calm, at once when the person leaves the branch or the program.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -53,10 +81,10 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// A draft could not be kept: it is tried again.
-pub(crate) fn unkept(model: &mut Model, failure: &Failure) {
+fn unkept(model: &mut Model, failure: &Failure) {
     model.composer.was_not_kept();
     model.keep.due = Some(model.now + CALM);
-    if !model.unwritable {
+    if !model.engine.unwritable {
         model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
 }
@@ -70,7 +98,12 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     model.keep.due = None;
     let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
     model.composer.was_kept(branch, text);
-    send(model, Request::Branch(BranchRequest::KeepDraft { branch, text: stored }), Pending::Kept, out);
+    send(
+        model,
+        Request::Branch(BranchRequest::KeepDraft { branch, text: stored }),
+        Pending::Composer(ComposerPending::Save),
+        out,
+    );
 }
 
 /// Asks for earlier messages of the path, once a session. False when they were asked for already.
@@ -87,12 +120,17 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if nodes.is_empty() {
         return false;
     }
-    send(model, Request::Session(SessionRequest::Bodies { nodes }), Pending::Earlier(id), out);
+    send(
+        model,
+        Request::Session(SessionRequest::Bodies { nodes }),
+        Pending::Composer(ComposerPending::History(id)),
+        out,
+    );
     true
 }
 
 /// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
-pub(crate) fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
+fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let mut nodes: Vec<&Arc<Node>> = nodes.iter().collect();
     nodes.sort_by_key(|node| node.head.at);
     model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.words())));

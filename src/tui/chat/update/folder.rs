@@ -4,16 +4,22 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
 use crate::engine::api::{FolderAct, Request, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, ProgramPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Asks how the file stands.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), Pending::FolderSettings, out);
+    send(
+        model,
+        Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)),
+        Pending::Program(ProgramPending::FolderSettings),
+        out,
+    );
 }
 
 /// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.

@@ -4,7 +4,7 @@
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::commands::read::{self, Typed};
-use crate::tui::chat::model::composer::DraftKind;
+use crate::engine::api::DraftKind;
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;

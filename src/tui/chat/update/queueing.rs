@@ -4,10 +4,13 @@
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::{Answer, BranchRequest, Request, TurnRequest};
-use crate::tui::chat::model::composer::{Draft, DraftKind};
+use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, Request, TurnRequest};
+use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use std::sync::Arc;
@@ -33,7 +36,12 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    crate::tui::update::send(model, Request::Turn(TurnRequest::Claim(branch)), Pending::Turn(branch), out);
+    crate::tui::update::effects::send(
+        model,
+        Request::Turn(TurnRequest::Claim(branch)),
+        Pending::Turn(TurnPending::Claim(branch)),
+        out,
+    );
 }
 
 /// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
@@ -41,7 +49,12 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
-                crate::tui::update::send(model, Request::Turn(TurnRequest::GiveBackClaim(branch)), Pending::Kept, out);
+                crate::tui::update::effects::send(
+                    model,
+                    Request::Turn(TurnRequest::GiveBackClaim(branch)),
+                    Pending::Composer(ComposerPending::Save),
+                    out,
+                );
             }
         }
         Err(why) => {
@@ -149,10 +162,10 @@ fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
         let text = composing::unsent(model, branch, &model.composer.left_on(branch));
         if !model.composer.is_kept(branch, &text) {
             model.composer.was_kept(branch, text.clone());
-            crate::tui::update::send(
+            crate::tui::update::effects::send(
                 model,
                 Request::Branch(BranchRequest::KeepDraft { branch, text }),
-                Pending::Kept,
+                Pending::Composer(ComposerPending::Save),
                 out,
             );
         }

@@ -5,7 +5,7 @@ use super::composing;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use serde_json::json;
@@ -16,7 +16,7 @@ pub(crate) const ROOM: &str = "room";
 
 /// A person wants to quit.
 pub(crate) fn quit(model: &mut Model) {
-    let lost = if model.unwritable { lost(model) } else { Vec::new() };
+    let lost = if model.engine.unwritable { lost(model) } else { Vec::new() };
     if lost.is_empty() {
         model.quit = true;
         return;
@@ -53,7 +53,7 @@ pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
         let value = json!({ "role": role, "content": &*text, "metadata": { "unsaved": what } });
         format!("{value}\n")
     });
-    out.push(Cmd::SaveUnsaved(path, lines.collect()));
+    out.push(Cmd::File(FileCmd::SaveUnsaved(path, lines.collect())));
 }
 
 /// It is in the file, and nothing is lost any more; or it could not be written, and is asked again.
@@ -69,7 +69,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
 
 /// The store can be written, or why not.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
-    model.unwritable = why.is_some();
+    model.engine.unwritable = why.is_some();
     model.status.end(ROOM);
     match why {
         Some(why) => model.status.alarm(ROOM, why, model.now),

@@ -4,13 +4,16 @@
 use super::acts;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Makes the message a favorite, or no longer.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -2,8 +2,10 @@
 //! Not for: the messages of a branch.
 
 use crate::tui::chat::model::branches::{BranchPanel, Row};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};

@@ -2,11 +2,13 @@
 //! Not for: editing (the text area does that).
 
 use crate::domain::code::symbols::NamedSymbol;
+use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
-use crate::tui::chat::model::composer::DraftKind;
 use crate::tui::chat::model::slash;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;

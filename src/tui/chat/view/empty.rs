@@ -1,8 +1,8 @@
 //! What stands where there is no message yet: how to begin, what was looked for, what to do.
 //! Not for: empty side panels, which say their own line.
 
-use crate::tui::model::Action;
-use crate::tui::model::Found;
+use crate::domain::base::finding::Finding;
+use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -12,9 +12,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let words = if look.model.pending.is_empty() { "No session is open." } else { "Opening the session" };
+    let words = if look.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };
     let mut rows = Flow::plain(words, usize::from(area.width), Ink::Dim);
-    if look.model.pending.is_empty() {
+    if look.model.requests.pending.is_empty() {
         let hint = format!("{} lists your sessions.", look.key(Action::Sessions));
         rows.extend(Flow::plain(&hint, usize::from(area.width), Ink::Dim));
     }
@@ -90,13 +90,13 @@ fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
 
 /// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
 fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
-    let findings = &look.model.findings;
+    let findings = &look.model.engine.findings;
     if findings.is_empty() {
         return vec![Line::of(Ink::Dim, "Looking for model servers…")];
     }
     let glyphs = &look.theme.glyphs;
-    let server = |f: &&Found| f.subject.starts_with("profile ");
-    let named = |keep: &dyn Fn(&Found) -> bool| -> String {
+    let server = |f: &&Finding| f.subject.starts_with("profile ");
+    let named = |keep: &dyn Fn(&Finding) -> bool| -> String {
         let names =
             findings.iter().filter(server).filter(|f| keep(f)).map(|f| f.subject["profile ".len()..].to_owned());
         names.collect::<Vec<String>>().join(", ")

@@ -4,7 +4,7 @@
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
-use crate::tui::chat::model::plan::PlanResult;
+use crate::domain::planning::draft::Planned;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -87,7 +87,7 @@ fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
         }
     }
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        Some(PlanResult::Plan { plan, cost, .. }) => {
+        Some(Planned::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
                 let words = format!("{} {}", look.theme.glyphs.about, text::money(cost.micro));
                 facts.push((0, Line::of(Ink::Text, &words)));
@@ -103,7 +103,7 @@ fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
                 facts.push((3, line.with(Ink::MeterFree, &glyphs.empty.repeat(METER - used))));
             }
         }
-        Some(PlanResult::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
+        Some(Planned::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
         None => {}
     }
     facts

@@ -4,11 +4,12 @@
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
-use crate::tui::chat::model::plan::PlanResult;
-use crate::tui::model::{Action, Focus};
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -218,7 +219,7 @@ pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
 
 fn cached(look: &ViewContext<'_>) -> Option<Pair> {
     match &look.model.plan.shown.as_ref()?.solved {
-        PlanResult::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
+        Planned::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
             let Some((less, cost)) = look.model.plan.shares_less() else {
@@ -228,7 +229,7 @@ fn cached(look: &ViewContext<'_>) -> Option<Pair> {
             let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
             Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, was {before} %{cost}"))))
         }
-        PlanResult::Plan { .. } | PlanResult::Blocked(_) => None,
+        Planned::Plan { .. } | Planned::Blocked(_) => None,
     }
 }
 

@@ -5,7 +5,9 @@ use crate::domain::tool::mcp::shown;
 use crate::domain::tool::resolution::argument;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
-use crate::tui::model::{Action, Focus, Model};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -44,7 +46,7 @@ pub(crate) fn panel(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         nothing(look, inside, buf);
         return;
     }
-    list(look, traces, look.model.tool, focus, inside, buf);
+    list(look, traces, look.model.tools.selected, focus, inside, buf);
 }
 
 pub(crate) fn nothing(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {

@@ -2,18 +2,21 @@
 //! Not for: what a call would do (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::AgainState;
-use crate::engine::api::{Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::{ASKING, Severity};
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
 /// Bytes of a command's output that are kept for the screen.
@@ -35,7 +38,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Pendi
 }
 
 /// A piece of a command's output.
-pub(crate) fn said(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
+pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.said.push_str(text);
     if live.said.len() > SAID {
@@ -56,7 +59,9 @@ pub(crate) fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
-    if let Some((branch, AgainState::Asks(asking))) = model.again.as_ref().map(|again| (again.branch, &again.state)) {
+    if let Some((branch, AgainState::Asks(asking))) =
+        model.tools.rerun.as_ref().map(|again| (again.branch, &again.state))
+    {
         waiting.push((branch, asking.clone()));
     }
     match waiting.into_iter().next() {
@@ -161,8 +166,15 @@ fn words(rule: &Rule) -> String {
     format!("{}{on}", rule.tool)
 }
 
-/// The rules came.
-pub(crate) fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+/// Takes the list of rules.
+pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Rules(rules)) => listed(model, rules),
+        result => said(model, result),
+    }
+}
+
+fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     let verdict = |rule: &Rule| match rule.verdict {
         Verdict::Allow => "allow",
         Verdict::Ask => "ask about",

@@ -4,10 +4,12 @@
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
+use crate::tui::chat::model::pending::ComposerPending;
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{send, trouble};
 
 /// `/aside TEXT`
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
@@ -25,8 +27,8 @@ fn pane(model: &mut Model) -> Option<&mut AsidePane> {
     model.layers.all_mut().next_back()
 }
 
-/// The call is made, or could not be.
-pub(crate) fn asked(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+/// Takes the answer to the call: its run, or why it was not made.
+pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let mine = pane(model).is_some_and(|pane| pane.ticket == ticket);
     match result {
         Ok(Answer::Asked { run }) if mine => {
@@ -36,7 +38,7 @@ pub(crate) fn asked(model: &mut Model, ticket: u64, result: Result<Answer, Failu
         }
         // It was left before its call was made.
         Ok(Answer::Asked { run }) => {
-            send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Kept, out);
+            send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Composer(ComposerPending::Save), out);
         }
         Ok(_) => {}
         Err(failure) => {
@@ -75,7 +77,12 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
-            send(model, Request::Turn(TurnRequest::KeepAside { run }), Pending::Fork(None), out);
+            send(
+                model,
+                Request::Turn(TurnRequest::KeepAside { run }),
+                Pending::Session(SessionPending::Fork(None)),
+                out,
+            );
         }
         _ => model.status.say(Severity::Trouble, "The answer is still arriving: wait for it, or leave.", model.now),
     }

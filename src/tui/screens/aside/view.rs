@@ -13,7 +13,7 @@
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

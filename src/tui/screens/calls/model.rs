@@ -4,7 +4,7 @@
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 
 /// The list of calls.
 #[derive(Clone, Debug)]
@@ -156,4 +156,15 @@ impl HistoryScreen {
     pub fn step(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
+}
+
+/// What a request of these screens was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallsPending {
+    /// To list the calls.
+    List,
+    /// To compare two calls.
+    Diff,
+    /// To show the history of an item.
+    History,
 }

@@ -1,36 +1,43 @@
 //! The list of calls, what differs between two of them, and an item over the calls of the branch.
 //! Not for: moving about in them (`update::travel`).
 
-use super::model::{Calls, DiffView, HistoryScreen};
+use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::diff::{ItemHistory, PlanDiff};
-use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest, Request};
+use crate::domain::planning::diff::PlanDiff;
+use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::{acts, printed};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send, trouble};
 
-/// Calls that are looked at for the few lines in the overlay.
-pub(crate) const FEW: u32 = 24;
-
-/// How an item went in the newest calls, in the detail pane; nothing where it cannot be told.
-pub(crate) fn lately(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
-    for overlay in model.layers.all_mut::<RequestScreen>() {
-        overlay.told.insert(atom.key());
-        overlay.lately.extend(history.map(|history| (atom.key(), history.clone())));
+/// Takes the answers to the requests of these screens.
+pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
+    match (pending, result) {
+        (CallsPending::List, Ok(Answer::Runs(cards))) => {
+            model.layers.all_mut::<Calls>().for_each(|calls| calls.fill(cards.clone()));
+        }
+        (CallsPending::Diff, Ok(Answer::Diff(diff))) => differs(model, ticket, diff),
+        (CallsPending::Diff, Err(failure)) => {
+            model.layers.close::<DiffView>(|view| view.ticket == ticket);
+            trouble(model, &failure);
+        }
+        (CallsPending::History, Ok(Answer::History(history))) => {
+            model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
+        }
+        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => said(model, result),
     }
 }
 
 /// Opens the list of calls; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.close::<Calls>(|_| true) {
-        send(model, Request::Call(CallRequest::List), Pending::Calls, out);
+        send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
         model.layers.push(Calls::default());
     }
 }
@@ -38,15 +45,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Opens the list with a call selected.
 pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.close::<Calls>(|_| true);
-    send(model, Request::Call(CallRequest::List), Pending::Calls, out);
+    send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
     model.layers.push(Calls { wanted: Some(run), ..Calls::new() });
-}
-
-/// The calls came.
-pub(crate) fn came(model: &mut Model, cards: &[RunCard]) {
-    for calls in model.layers.all_mut::<Calls>() {
-        calls.fill(cards.to_vec());
-    }
 }
 
 /// A call began or changed.
@@ -86,23 +86,17 @@ pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn differ(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
-    let ticket = send(model, request, Pending::Diff, out);
+    let ticket = send(model, request, Pending::Calls(CallsPending::Diff), out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }
 
-/// What differs came.
-pub(crate) fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
+/// Shows the differences in the screen that waits for them.
+fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     for view in model.layers.all_mut::<DiffView>() {
         if view.ticket == ticket {
             return view.show(diff);
         }
     }
-}
-
-/// It could not be told: the empty screen goes again.
-pub(crate) fn undiffered(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<DiffView>(|view| view.ticket == ticket);
-    crate::tui::update::trouble(model, failure);
 }
 
 /// An item over all calls of the branch.
@@ -118,12 +112,12 @@ pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
             model.status.say(Severity::Notice, text, model.now);
         }
         Some(item) => {
-            send(model, Request::Plan(PlanRequest::Why { branch, item, most: None }), Pending::History, out);
+            send(
+                model,
+                Request::Plan(PlanRequest::Why { branch, item, most: None }),
+                Pending::Calls(CallsPending::History),
+                out,
+            );
         }
     }
-}
-
-/// An item's history, to be read.
-pub(crate) fn told(model: &mut Model, history: Box<ItemHistory>) {
-    model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
 }

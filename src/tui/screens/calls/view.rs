@@ -4,7 +4,7 @@
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

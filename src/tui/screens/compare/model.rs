@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::{Comparison, Turn};
 use crate::domain::conversation::mark::Atom;
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
 /// See the module.

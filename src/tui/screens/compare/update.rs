@@ -4,13 +4,14 @@
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::compare::Comparison;
-use crate::engine::api::{BranchRequest, ItemName, Request};
+use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send, trouble};
 
 /// The branch selected in the tree beside the one stood on.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -63,20 +64,20 @@ fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
-/// Both sides came.
-pub(crate) fn came(model: &mut Model, ticket: u64, compared: Box<Comparison>) {
-    for view in model.layers.all_mut::<CompareView>() {
-        if view.ticket == ticket {
-            view.compared = Some(compared);
-            return;
+/// Takes the comparison of both sides.
+pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Compared(compared)) => {
+            if let Some(view) = model.layers.all_mut::<CompareView>().find(|view| view.ticket == ticket) {
+                view.compared = Some(compared);
+            }
+        }
+        Ok(answer) => said(model, Ok(answer)),
+        Err(failure) => {
+            model.layers.close::<CompareView>(|view| view.ticket == ticket);
+            trouble(model, &failure);
         }
     }
-}
-
-/// They could not be compared.
-pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<CompareView>(|view| view.ticket == ticket);
-    crate::tui::update::trouble(model, failure);
 }
 
 /// Enter: what differs between the plans of both last calls.

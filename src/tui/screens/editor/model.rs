@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
 use crate::domain::summary::versions::{Editable, EditableKind, Version};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// Beside what a version is shown.
@@ -162,6 +162,17 @@ impl EditorScreen {
         };
         self.scroll = 0;
     }
+}
+
+/// What a request of the editor was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditorPending {
+    /// To list the items with their versions.
+    List,
+    /// To change an item; the list is read again afterwards.
+    Change,
+    /// To plan the next call under a policy.
+    TryPolicy,
 }
 
 #[cfg(test)]

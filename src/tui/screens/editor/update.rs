@@ -1,7 +1,7 @@
 //! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
 //! Not for: moving about (`update::travel`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
 
-use super::model::{EditorScreen, PolicyTrial};
+use super::model::{EditorPending, EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::draft::SummaryAuthor;
@@ -11,14 +11,17 @@ use crate::engine::api::{
     SessionRequest, SummaryAct, ToolRequest,
 };
 use crate::tui::chat::model::composer;
-use crate::tui::chat::update::{ask, branches};
+use crate::tui::chat::model::pending::ComposerPending;
+use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{said, send, trouble};
 use tui_textarea::CursorMove;
 
 /// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
@@ -43,7 +46,8 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     let there = model.layers.all::<EditorScreen>().any(|shop| shop.kind == kind);
     model.layers.close::<EditorScreen>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
-    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
+    let ticket =
+        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
     model.status.settle();
     model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
@@ -51,7 +55,8 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
 /// The next kind of thing, or the one before.
 pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
-    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
+    let ticket =
+        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
     with(model, |shop| shop.turn(kind, ticket));
 }
 
@@ -59,24 +64,39 @@ pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<EditorScreen>().next().map(|shop| (shop.branch, shop.kind));
     let Some((branch, kind)) = open else { return };
-    let ticket = send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editables, out);
+    let ticket =
+        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
     for shop in model.layers.all_mut::<EditorScreen>() {
         shop.loading = Some(ticket);
     }
 }
 
-pub(crate) fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
+/// Takes the answers to the requests of the editor.
+pub(crate) fn answered(
+    model: &mut Model,
+    ticket: u64,
+    pending: EditorPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    match (pending, result) {
+        (EditorPending::List, Ok(Answer::Editables(kind, things))) => came(model, ticket, kind, things),
+        (EditorPending::List, Err(failure)) => {
+            model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
+            trouble(model, &failure);
+        }
+        (EditorPending::List, result) => said(model, result),
+        (EditorPending::Change, result) => changed(model, ticket, result, out),
+        (EditorPending::TryPolicy, result) => tried(model, ticket, result),
+    }
+}
+
+fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
     for shop in model.layers.all_mut::<EditorScreen>() {
         if shop.kind == kind && shop.loading == Some(ticket) {
             return shop.fill(things);
         }
     }
-}
-
-/// They could not be had.
-pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
-    trouble(model, failure);
 }
 
 /// Opens the selected version's text for editing; a preset is copied under a name that is asked for first.
@@ -184,24 +204,24 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Module(path) => Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Edit { path, text }))),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
-    let ticket = send(model, request, Pending::EditableAct, out);
+    let ticket = send(model, request, Pending::Editor(EditorPending::Change), out);
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         (editor.saving, editor.fault) = (Some(ticket), None);
     }
 }
 
-/// An act is done, or refused: then what was typed stays in the editor, with why.
-pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+/// A change was made, or refused: then the typed text stays in the editor, with the reason.
+fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
-    let (fault, said) = match result {
+    let (fault, text) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
         Err(failure) => (Some(Fault { place: None, words: failure.to_string() }), String::new()),
-        Ok(Answer::Policies { names, said }) => {
+        Ok(Answer::Policies { names, said: text }) => {
             model.facts.policies = names;
-            (None, said)
+            (None, text)
         }
-        Ok(Answer::Done(said)) => (None, said),
+        Ok(Answer::Done(text)) => (None, text),
         Ok(_) => (None, String::new()),
     };
     if let Some(fault) = fault {
@@ -220,7 +240,7 @@ pub(crate) fn done(model: &mut Model, ticket: u64, result: Result<Answer, Failur
         (shop.wanted, shop.took) = (Some(name), false);
         try_out_named(model, out);
     }
-    model.status.say(Severity::Notice, said, model.now);
+    model.status.say(Severity::Notice, text, model.now);
     reload(model, out);
 }
 
@@ -244,7 +264,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         }
     };
     let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
-    send(model, Request::Tool(ToolRequest::Project(act)), Pending::EditableAct, out);
+    send(model, Request::Tool(ToolRequest::Project(act)), Pending::Editor(EditorPending::Change), out);
 }
 
 /// Has the selected summary of a part of the program made anew.
@@ -264,7 +284,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     model.focus = Focus::Composer;
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
-    let pending = Pending::Attach { name: path.clone(), place: path.clone() };
+    let pending = Pending::Composer(ComposerPending::Attach { name: path.clone(), place: path.clone() });
     send(model, Request::Tool(ToolRequest::Files(FileAct::Read { path })), pending, out);
 }
 
@@ -299,13 +319,13 @@ pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
-    let draft = wire(&ask::present(model));
+    let draft = model.composer.next_draft();
     let request = Request::Editable(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
-    let ticket = send(model, request, Pending::TryPolicy, out);
+    let ticket = send(model, request, Pending::Editor(EditorPending::TryPolicy), out);
     with(model, |shop| shop.tried = Some(PolicyTrial { policy, ticket, result: None }));
 }
 
-pub(crate) fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
         Ok(Answer::WhatIf(found)) => Ok(found),
         Ok(_) => Err("The draft changed in the meantime; try again.".to_owned()),
@@ -339,6 +359,6 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
         (None, false) => Request::Session(SessionRequest::Undo),
         (None, true) => Request::Session(SessionRequest::Redo),
     };
-    send(model, request, Pending::EditableAct, out);
+    send(model, request, Pending::Editor(EditorPending::Change), out);
     with(model, |shop| shop.took = false);
 }

@@ -14,7 +14,7 @@ use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::time;
 use crate::domain::planning::what_if::Figures;
 use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;

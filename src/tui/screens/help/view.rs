@@ -2,7 +2,7 @@
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

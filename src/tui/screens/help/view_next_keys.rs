@@ -26,7 +26,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
     paint::wipe(place, buf);
-    let pressed: Vec<String> = model.leading.0.iter().map(ToString::to_string).collect();
+    let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
     let inside = look.frame(title, true, place, buf);
     let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
@@ -82,7 +82,7 @@ const MANY: usize = 9;
 
 fn cells(look: &ViewContext<'_>) -> Vec<Cell> {
     let model = look.model;
-    let typed = &model.leading.0;
+    let typed = &model.input.sequence;
     let mut keys: Vec<_> = model.keys.going_on(typed, &model.places()).into_iter().collect();
     let grouped = keys.len() >= MANY;
     if grouped {

@@ -1,19 +1,38 @@
 //! The list of memories and what its keys do; suggested pins that are turned down.
 //! Not for: the list itself (`update::travel`) or pins (`acts`).
 
+use super::model::MemoriesPending;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
 use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send};
+
+/// Takes the answers to the requests of the list.
+pub(crate) fn answered(
+    model: &mut Model,
+    ticket: u64,
+    pending: MemoriesPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    match (pending, result) {
+        (MemoriesPending::List, Ok(Answer::Memories(all))) => came(model, ticket, &all),
+        (MemoriesPending::List, Err(failure)) => screens::picker::update::failed(model, ticket, &failure),
+        (MemoriesPending::Change, Ok(answer)) => changed(model, &answer, out),
+        (MemoriesPending::List | MemoriesPending::Change, result) => said(model, result),
+    }
+}
 
 /// Opens the list.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -27,8 +46,12 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let session = model.session.as_ref().map(|session| session.card.id.to_string());
-    let ticket =
-        send(model, Request::Memory(MemoryRequest::List { session, words: None, scope: None }), Pending::Memories, out);
+    let ticket = send(
+        model,
+        Request::Memory(MemoryRequest::List { session, words: None, scope: None }),
+        Pending::Memories(MemoriesPending::List),
+        out,
+    );
     for picker in model.layers.all_mut::<Picker>() {
         if picker.kind == Kind::Memories {
             (picker.loading, picker.ticket) = (true, ticket);
@@ -36,8 +59,8 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// They are here: what waits for a decision first, then the newest.
-pub(crate) fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
+/// Fills the list: what waits for a decision first, then the newest.
+fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
     let rank = |memory: &Memory| match memory.status {
         MemoryStatus::Suggested => 0,
         MemoryStatus::Confirmed => 1,
@@ -70,16 +93,21 @@ pub(crate) fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
 
 /// Does something to a memory.
 pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Memory(MemoryRequest::Change { id: id.to_string(), act }), Pending::MemoryAct, out);
+    send(
+        model,
+        Request::Memory(MemoryRequest::Change { id: id.to_string(), act }),
+        Pending::Memories(MemoriesPending::Change),
+        out,
+    );
 }
 
-/// It is done: say so, and read the list again.
-pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
-    let said = match answer {
-        Answer::Done(said) => said.clone(),
+/// Reports a change and reads the list again.
+fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
+    let text = match answer {
+        Answer::Done(text) => text.clone(),
         _ => "Remembered. u undoes it.".to_owned(),
     };
-    model.status.say(Severity::Notice, said, model.now);
+    model.status.say(Severity::Notice, text, model.now);
     ask(model, out);
 }
 
@@ -94,7 +122,7 @@ pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
 pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
-    send(model, Request::Memory(request), Pending::MemoryAct, out);
+    send(model, Request::Memory(request), Pending::Memories(MemoriesPending::Change), out);
 }
 
 /// The memory that is selected in the list.

@@ -4,8 +4,8 @@
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::tui::model::Action;
 use crate::tui::model::fuzzy::{Fuzzy, Score};
+use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
 /// What the list is of.
@@ -129,7 +129,7 @@ impl Picker {
 
     /// All actions, each once: `recent` ones first, the others by their groups.
     #[must_use]
-    pub fn palette(keys: &crate::tui::model::Keymap, recent: &[Action]) -> Self {
+    pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
             label: format!("{:<wide$}  {}", action.name(), action.short()),
@@ -216,10 +216,19 @@ pub fn matches(text: &str, wanted: &str) -> bool {
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))
 }
 
+/// What a request of a list was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PickerPending {
+    /// To list sessions.
+    Sessions,
+    /// To list models.
+    Models,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::model::Keymap;
+    use crate::tui::model::keys::Keymap;
 
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);

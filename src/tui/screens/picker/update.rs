@@ -1,20 +1,32 @@
 //! The lists that are filtered by typing: sessions, models, actions.
 //! Not for: what acts do to the selected line (`acts`).
 
-use super::model::{Choice, Entry, Kind, Picker};
+use super::model::{Choice, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::tokens::short;
 use crate::domain::conversation::branch::SessionCard;
-use crate::engine::api::{MemoryAct, ProgramRequest, Request, SessionRequest};
+use crate::engine::api::{Answer, MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{run_next, said, send, trouble};
+
+/// Takes the answers to the requests of the lists.
+pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
+    match (pending, result) {
+        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => sessions_came(model, ticket, &cards),
+        (PickerPending::Models, Ok(Answer::Models(by_profile))) => models_came(model, ticket, by_profile),
+        (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
+        (PickerPending::Sessions | PickerPending::Models, result) => said(model, result),
+    }
+}
 
 /// Opens the list of sessions, or of those that hold these words.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
@@ -26,7 +38,12 @@ pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
 
 /// Opens the list of models.
 pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
-    let ticket = send(model, Request::Program(ProgramRequest::Models { profile: None }), Pending::Models, out);
+    let ticket = send(
+        model,
+        Request::Program(ProgramRequest::Models { profile: None }),
+        Pending::Picker(PickerPending::Models),
+        out,
+    );
     let mut picker = Picker::new(Kind::Models);
     picker.loading = true;
     picker.ticket = ticket;
@@ -35,7 +52,7 @@ pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Opens the list of all actions.
 pub(crate) fn palette(model: &mut Model) {
-    let picker = Picker::palette(&model.keys, &model.recent_actions);
+    let picker = Picker::palette(&model.keys, &model.input.recent_actions);
     model.layers.push(picker);
 }
 
@@ -43,9 +60,9 @@ pub(crate) fn palette(model: &mut Model) {
 const RECENT: usize = 5;
 
 fn remember(model: &mut Model, action: Action) {
-    model.recent_actions.retain(|other| *other != action);
-    model.recent_actions.insert(0, action);
-    model.recent_actions.truncate(RECENT);
+    model.input.recent_actions.retain(|other| *other != action);
+    model.input.recent_actions.insert(0, action);
+    model.input.recent_actions.truncate(RECENT);
 }
 
 /// The words changed: sessions are searched by the store.
@@ -60,18 +77,19 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         Request::Session(SessionRequest::Search { words })
     };
-    let ticket = send(model, request, Pending::Sessions, out);
+    let ticket = send(model, request, Pending::Picker(PickerPending::Sessions), out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
         picker.loading = true;
         picker.ticket = ticket;
     }
 }
 
+/// The open list that waits for the answer with this ticket.
 pub(crate) fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
     model.layers.all_mut::<Picker>().find(|picker| picker.ticket == ticket)
 }
 
-/// They could not be had.
+/// Reports why a list cannot be shown.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
     if let Some(picker) = awaiting(model, ticket) {
         picker.loading = false;
@@ -90,14 +108,14 @@ fn session_entry(card: &SessionCard, offset: i32) -> Entry {
     }
 }
 
-pub(crate) fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
+fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
     let entries = cards.iter().map(|card| session_entry(card, model.facts.offset)).collect();
     if let Some(picker) = awaiting(model, ticket) {
         picker.fill(entries);
     }
 }
 
-pub(crate) fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
+fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let current = settings.map(|settings| (settings.profile.clone(), settings.model.name.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
@@ -172,17 +190,17 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Choice::Message(node) => crate::tui::screens::search::update::go(model, node, out),
         Choice::Theme(name) => {
             model.layers.pop();
-            crate::tui::update::comfort::keep_theme(model, &name, out);
+            crate::tui::update::settings::keep_theme(model, &name, out);
         }
         Choice::Action(action) => {
             model.layers.pop();
             remember(model, action);
-            crate::tui::update::actions::run(model, action, None, out);
+            run_next(model, action);
         }
         Choice::Session(id) => {
             let request =
                 Request::Session(SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false });
-            send(model, request, Pending::Open, out);
+            send(model, request, Pending::Session(SessionPending::Open), out);
         }
         Choice::Without(run, atom) => {
             model.layers.pop();

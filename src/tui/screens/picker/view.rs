@@ -2,7 +2,7 @@
 //! Not for: matching (the model does it).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};

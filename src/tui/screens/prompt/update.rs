@@ -5,10 +5,11 @@ use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, Request, SessionRequest};
 use crate::tui::chat::update::{focus, quit, tags};
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Enter: the line is taken.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -38,7 +39,12 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
         }
         Purpose::NewSession => {
-            send(model, Request::Session(SessionRequest::New { title: text }), Pending::Open, out);
+            send(
+                model,
+                Request::Session(SessionRequest::New { title: text }),
+                Pending::Session(SessionPending::Open),
+                out,
+            );
         }
     }
 }

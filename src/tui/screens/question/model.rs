@@ -4,9 +4,9 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::tui::chat::model::composer::Draft;
-use crate::tui::model::Action;
+use crate::tui::model::keys::Action;
 
 /// What a choice in a question does.
 #[derive(Clone, PartialEq, Eq, Debug)]

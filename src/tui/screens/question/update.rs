@@ -6,11 +6,12 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, ItemName, Request, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{branches, commands, folder, queueing, quit};
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::{self, approval, race, summaries, tools};
-use crate::tui::update::{actions, send};
+use crate::tui::update::effects::{run_next, send};
 
 /// Enter in a question.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -19,11 +20,11 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.pop();
     match act {
         Act::Close => {}
-        Act::Run(action) => actions::run(model, action, None, out),
+        Act::Run(action) => run_next(model, action),
         Act::Command(line) => commands::typed(model, &line, out),
         Act::ForkAndSend(branch, draft) => {
             let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
-            send(model, request, Pending::Fork(Some(draft)), out);
+            send(model, request, Pending::Session(SessionPending::Fork(Some(draft))), out);
         }
         Act::Wait(branch, draft) => {
             if !queueing::put(model, branch, &draft) {

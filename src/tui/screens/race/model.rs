@@ -1,9 +1,12 @@
 //! Answers side by side: a stored call beside the same call made again, or the branches of a race.
 //! Not for: the next call under other settings (`screens::what_if::model`).
 
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
-use crate::tui::model::Model;
+use crate::tui::chat::model::live::Live;
+use crate::tui::model::session::Session;
+use std::collections::HashMap;
 
 /// What the answers have to do with each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,13 +86,26 @@ impl RaceScreen {
 impl Column {
     /// The node of its answer, once there is one.
     #[must_use]
-    pub fn answer(&self, model: &Model) -> Option<NodeId> {
+    pub fn answer(&self, session: Option<&Session>, live: &HashMap<BranchId, Live>) -> Option<NodeId> {
         let Some(branch) = self.branch else { return self.node };
-        if model.live.contains_key(&branch) {
+        if live.contains_key(&branch) {
             return None;
         }
-        let session = model.session.as_ref()?;
+        let session = session?;
         let found = session.find(branch)?;
         found.head.filter(|head| Some(*head) != found.fork && session.run_of_answer(*head).is_some())
     }
+}
+
+/// What a request about races and repeated calls was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RacePending {
+    /// To list the items of a stored call, one of which is left out of its repetition.
+    Items(RunId),
+    /// To repeat a stored call.
+    Replay,
+    /// To make a branch for each of these settings and ask this text on all of them.
+    Branches(Vec<Overrides>, String),
+    /// To ask on one of the branches.
+    Entry(BranchId),
 }

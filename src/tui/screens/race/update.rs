@@ -1,7 +1,7 @@
 //! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
 //! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
 
-use super::model::{AnswerRelations, Column, RaceScreen};
+use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
@@ -11,36 +11,30 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
-use crate::engine::api::{Answer, BranchRequest, CallRequest, ItemName, ReplayedCall, Request, TurnRequest};
-use crate::tui::chat::model::composer::Draft;
+use crate::engine::api::{
+    Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, Request, TurnRequest,
+};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{said, send};
 
-/// What came of a request.
-pub(crate) fn answered(
-    model: &mut Model,
-    trial: ComparisonPurpose,
-    result: Result<Answer, Failure>,
-    out: &mut Vec<Cmd>,
-) {
-    match (trial, result) {
-        (ComparisonPurpose::WhatIf(branch), Err(failure)) => {
-            screens::what_if::update::failed(model, branch, &failure, out);
-        }
-        (ComparisonPurpose::WhatIf(_), Ok(Answer::WhatIf(found))) => screens::what_if::update::came(model, &found),
-        (ComparisonPurpose::RaceEntry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (_, Err(failure)) => trouble(model, &failure),
-        (ComparisonPurpose::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
-        (ComparisonPurpose::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
-        (ComparisonPurpose::Race(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
-        (_, Ok(Answer::Done(said))) => model.status.say(Severity::Notice, said, model.now),
-        (_, Ok(_)) => {}
+/// Takes the answers to the requests of races and repeated calls.
+pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    use RacePending as P;
+    match (pending, result) {
+        (P::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
+        (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
+        (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
+        (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => said(model, result),
     }
 }
 
@@ -82,7 +76,7 @@ pub(crate) fn replay(
     let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
     let without = without.map(ItemName::Atom);
     let request = Request::Call(CallRequest::Replay { run: run.to_string(), profile, model: name, without });
-    send(model, request, Pending::Trial(ComparisonPurpose::Replay), out);
+    send(model, request, Pending::Race(RacePending::Replay), out);
 }
 
 /// The list of models to make a call again with.
@@ -98,7 +92,7 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Call(CallRequest::StoredPlan { id: run.to_string() }),
-        Pending::Trial(ComparisonPurpose::Items(run)),
+        Pending::Race(RacePending::Items(run)),
         out,
     );
 }
@@ -146,12 +140,12 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
-    send(model, request, Pending::Trial(ComparisonPurpose::Race(arms, text)), out);
+    send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
 }
 
 /// The branches of a race are there: the prompt is asked on each.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
-    let draft = wire(&Draft { text: text.into(), ..Draft::default() });
+    let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
     let ids: Vec<(BranchId, String)> = made
         .iter()
@@ -161,7 +155,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     take_in(model, made);
     for (branch, title) in ids {
         let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
-        send(model, request, Pending::Trial(ComparisonPurpose::RaceEntry(branch)), out);
+        send(model, request, Pending::Race(RacePending::Entry(branch)), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
@@ -228,4 +222,23 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
     model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+}
+
+/// Puts `/race` and two modes before the message in the composer.
+pub(crate) fn start(model: &mut Model) {
+    model.layers.clear();
+    model.focus = Focus::Composer;
+    if model.composer.first_line().starts_with("/race ") {
+        return;
+    }
+    let text = model.composer.draft().text;
+    if text.contains('\n') {
+        let text = "A race takes a question of one line; your message is unchanged.";
+        return model.status.say(Severity::Notice, text, model.now);
+    }
+    let line = format!("/race mode:off mode:heavy {text}");
+    model.composer.set(&line, DraftKind::Message);
+    let text =
+        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; Enter starts it.";
+    model.status.report("race", text, model.now);
 }

@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -115,7 +115,9 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
 /// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
 fn account(look: &ViewContext<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let run = column.answer(look.model).and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
+    let run = column
+        .answer(look.model.session.as_ref(), &look.model.live)
+        .and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
         return format!("  {}{dot}{}{cost}", card.model, card.usage.words(card.est_total, &dot));
@@ -145,7 +147,7 @@ fn rows(
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
         cache.rows(of, room, || Flow::all(words, usize::from(room), Ink::Text))
     };
-    if let Some(node) = column.answer(look.model) {
+    if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);
         return match look.model.bodies.get(node) {
             Some(body) => shown(&state::strip(&body.content.words(), true)),

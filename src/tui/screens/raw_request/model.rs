@@ -5,8 +5,8 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::request::{self, Block, BlockKind};
-use crate::tui::chat::model::composer::Draft;
-use crate::tui::model::shift;
+use crate::domain::planning::draft::Draft;
+use crate::tui::model::list::shift;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -298,6 +298,31 @@ impl RawRequestScreen {
         }
         self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
     }
+}
+
+/// What a request about the exact request was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RawRequestPending {
+    /// To show the exact request, or to edit it.
+    Body {
+        /// The branch.
+        branch: BranchId,
+        /// The draft.
+        draft: Draft,
+        /// To edit it: true as JSON, false as texts.
+        edit: Option<bool>,
+    },
+    /// To count the tokens of an edited request, by its digest.
+    Count(Hash),
+    /// To send an edited request.
+    Send {
+        /// The branch.
+        branch: BranchId,
+        /// The draft that it answers.
+        draft: Draft,
+        /// The digest of the edited request.
+        digest: Hash,
+    },
 }
 
 #[cfg(test)]

@@ -1,22 +1,35 @@
 //! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
 //! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
 
-use super::model::{EditedRequest, Part, RawRequestScreen};
+use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, BodyFault};
-use crate::engine::api::{Answer, BodyCount, Exact, PlanRequest, RawRequest, Request};
-use crate::tui::chat::model::composer::{self, Draft};
+use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest, Request};
+use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{answers, send, trouble, wire};
+use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
+
+/// Takes the answers to the requests of this screen.
+pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
+    use RawRequestPending as P;
+    match (pending, result) {
+        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
+        (P::Count(digest), Ok(Answer::Weighed(found))) => weighed(model, digest, &found),
+        (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
+        (P::Body { .. } | P::Count(_), result) => said(model, result),
+    }
+}
 
 /// Opens the exact request; the same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -28,11 +41,11 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let draft = ask::present(model);
+    let draft = model.composer.next_draft();
     send(
         model,
         Request::Plan(PlanRequest::Exact { branch, act: Exact::Show }),
-        Pending::Raw { branch, draft, edit },
+        Pending::RawRequest(RawRequestPending::Body { branch, draft, edit }),
         out,
     );
 }
@@ -51,12 +64,12 @@ pub(crate) fn leave(model: &mut Model) {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
         model.status.say(Severity::Notice, text, model.now);
-        model.unsent = Some(Box::new(raw));
+        model.request.unsent = Some(Box::new(raw));
     }
 }
 
 /// The request came.
-pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
         message: part.message as usize,
@@ -66,7 +79,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Opti
     };
     let parts = parts.into_iter().map(part).collect();
     if let Some(json) = edit {
-        if let Some(unsent) = model.unsent.take_if(|unsent| unsent.branch == branch) {
+        if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
             let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
                 "Your edited request, as you left it."
@@ -98,7 +111,7 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     } else {
         "Edited for one call: === N ROLE starts a message, === ROLE a new one".to_owned()
     };
-    if let Some(kept) = model.unwritten.take_if(|kept| {
+    if let Some(kept) = model.request.unwritten.take_if(|kept| {
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
     }) {
         model.status.say(Severity::Notice, "Your text, as you left it.", model.now);
@@ -124,7 +137,7 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
         let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
         let text = format!("Your text is kept; {key} opens it again. Nothing was sent.");
         model.status.say(Severity::Notice, text, model.now);
-        model.unwritten = Some(Box::new(editor));
+        model.request.unwritten = Some(Box::new(editor));
     }
     true
 }
@@ -159,11 +172,16 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
-    let act = Exact::Weigh { draft: wire(&draft), body: body.clone() };
+    let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
     raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
     model.layers.push(raw);
-    send(model, Request::Plan(PlanRequest::Exact { branch, act }), Pending::Weigh(digest), out);
+    send(
+        model,
+        Request::Plan(PlanRequest::Exact { branch, act }),
+        Pending::RawRequest(RawRequestPending::Count(digest)),
+        out,
+    );
 }
 
 /// Sends the edited request, exactly as it stands on the screen.
@@ -179,11 +197,11 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(hand) => {
             hand.sending = true;
             model.conversation.failed.remove(&branch);
-            let act = Exact::Send { draft: wire(&draft), body };
+            let act = Exact::Send { draft: draft.clone(), body };
             send(
                 model,
                 Request::Plan(PlanRequest::Exact { branch, act }),
-                Pending::SendEdited { branch, draft, digest },
+                Pending::RawRequest(RawRequestPending::Send { branch, draft, digest }),
                 out,
             );
         }
@@ -196,20 +214,20 @@ fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedReques
 }
 
 /// What an edited request counts.
-pub(crate) fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
+fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
         hand.weighed = Some((found.tokens, found.room, found.changed));
     }
 }
 
 /// The edited request was sent, or not.
-pub(crate) fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
+fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
     match result {
         Ok(answer) => {
             model.layers.clear();
-            (model.unsent, model.unwritten) = (None, None);
+            (model.request.unsent, model.request.unwritten) = (None, None);
             model.conversation.follow();
-            answers::asked(model, branch, draft, Ok(answer));
+            ask::asked(model, branch, draft, Ok(answer));
         }
         Err(failure) => {
             if let Some(hand) = edited_on_screen(model, digest) {

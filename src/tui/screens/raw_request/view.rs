@@ -4,7 +4,7 @@
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::composer;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
     use crate::domain::base::ids::BranchId;
-    use crate::tui::chat::model::composer::Draft;
+    use crate::domain::planning::draft::Draft;
     use proptest::prelude::*;
 
     fn raw(body: &str) -> RawRequestScreen {

@@ -2,7 +2,7 @@
 //! Not for: the rows themselves (`text`).
 
 use super::model::Reader;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;

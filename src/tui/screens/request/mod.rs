@@ -3,6 +3,7 @@
 
 pub mod model;
 pub mod model_filter;
+pub mod model_pending;
 pub mod model_preview;
 pub mod model_unused;
 pub(crate) mod update;

@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::Verdict;
 use crate::domain::planning::what_if::ActPreview;
-use crate::tui::model::Action;
+use crate::tui::model::keys::Action;
 
 /// An act whose outcome is worked out before it is done.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,22 +3,71 @@
 //! Not for: the acts themselves (`acts`), or opening the overlay (`open`).
 
 use super::model::{Content, RequestScreen, turns_of_range};
+use super::model_pending::RequestPending;
 use super::model_preview::ActOutcome;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::RowKind;
-use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request};
+use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, TransitionReport};
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::{send, wire};
+use crate::tui::update::effects::{said, send};
+use std::sync::Arc;
 
 /// How long the selection must rest before it is asked what its act would do, in milliseconds.
 const REST: u64 = 150;
+/// How many of the newest calls the history in the detail pane covers.
+const FEW: u32 = 24;
+
+/// Takes the answers to the requests of this screen.
+pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, result: Result<Answer, Failure>) {
+    match (pending, result) {
+        (RequestPending::Preview, result) => previewed(model, ticket, result),
+        (RequestPending::Text(atom), Ok(Answer::Text(text))) => put_text(model, atom, &text),
+        (RequestPending::Text(atom), Err(failure)) => put_text(model, atom, &failure.to_string()),
+        (RequestPending::Steps(atom), Ok(Answer::Steps(steps))) => put_steps(model, atom, &steps),
+        (RequestPending::History(atom), Ok(Answer::History(history))) => put_history(model, atom, Some(&history)),
+        // A newer question took its place.
+        (RequestPending::History(_), Err(failure)) if failure.kind == FailureKind::Stale => {}
+        (RequestPending::History(atom), Err(_)) => put_history(model, atom, None),
+        (RequestPending::Unused, Ok(Answer::Ledger(found))) => put_unused(model, &found.uses.unused),
+        (RequestPending::Unused, _) => put_unused(model, &[]),
+        (RequestPending::Steps(_), Err(_)) => {}
+        (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
+            said(model, result)
+        }
+    }
+}
+
+/// Shows the text of a row, or why there is none, in the detail pane.
+fn put_text(model: &mut Model, atom: Atom, text: &str) {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        overlay.texts.insert(atom.key(), Arc::from(text));
+    }
+}
+
+/// Shows what happened to an item in the detail pane.
+fn put_steps(model: &mut Model, atom: Atom, steps: &[TransitionReport]) {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        overlay.steps.insert(atom.key(), steps.iter().map(TransitionReport::sentence).collect());
+    }
+}
+
+/// Shows an item over the newest calls in the detail pane; nothing where that is not known.
+fn put_history(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        overlay.told.insert(atom.key());
+        overlay.lately.extend(history.map(|history| (atom.key(), history.clone())));
+    }
+}
 
 fn on_top(model: &mut Model) -> Option<&mut RequestScreen> {
     model.layers.top_mut()
@@ -70,7 +119,7 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
     let mut arranged = overlay.arranged;
     change(&mut arranged);
     overlay.arrange(arranged);
-    model.arranged = arranged;
+    model.request.arranged = arranged;
     let words = arranged.words().unwrap_or_else(|| "by section, in plan order".to_owned());
     model.status.report("arranged", format!("The list is {words}."), model.now);
 }
@@ -101,7 +150,7 @@ pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<RequestScreen>(|_| true) {
         return;
     }
-    let mut overlay = RequestScreen { arranged: model.arranged, ..RequestScreen::default() };
+    let mut overlay = RequestScreen { arranged: model.request.arranged, ..RequestScreen::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -141,19 +190,29 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(atom, Atom::Range { .. }) {
         return;
     }
-    let waits = |what_for: Pending| model.pending.values().any(|p| *p == what_for);
-    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Lately(atom));
-    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::RowText(atom)) {
-        send(model, Request::Plan(PlanRequest::RowText { branch, atom }), Pending::RowText(atom), out);
-        send(model, Request::Branch(BranchRequest::Steps { branch, atom: Some(atom) }), Pending::Steps(atom), out);
+    let waits = |what_for: Pending| model.requests.any(|p| *p == what_for);
+    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Request(RequestPending::History(atom)));
+    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::Request(RequestPending::Text(atom))) {
+        send(
+            model,
+            Request::Plan(PlanRequest::RowText { branch, atom }),
+            Pending::Request(RequestPending::Text(atom)),
+            out,
+        );
+        send(
+            model,
+            Request::Branch(BranchRequest::Steps { branch, atom: Some(atom) }),
+            Pending::Request(RequestPending::Steps(atom)),
+            out,
+        );
     }
     // Given up when the next row is asked about, and then asked again once this one is selected again.
     if untold {
         let item = ItemName::Atom(atom);
         send(
             model,
-            Request::Plan(PlanRequest::Why { branch, item, most: Some(crate::tui::screens::calls::update::FEW) }),
-            Pending::Lately(atom),
+            Request::Plan(PlanRequest::Why { branch, item, most: Some(FEW) }),
+            Pending::Request(RequestPending::History(atom)),
             out,
         );
     }
@@ -164,14 +223,19 @@ pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     let known = model.session.as_ref().is_some_and(Session::knows_uses);
     let asked =
         model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
-    let waits = model.pending.values().any(|pending| *pending == Pending::Unused);
+    let waits = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
     if let (true, Some(branch)) = (known && !asked && !waits, model.branch().map(|branch| branch.id)) {
-        send(model, Request::Call(CallRequest::Ledger { branch, whole: false }), Pending::Unused, out);
+        send(
+            model,
+            Request::Call(CallRequest::Ledger { branch, whole: false }),
+            Pending::Request(RequestPending::Unused),
+            out,
+        );
     }
 }
 
-/// They came; none where it could not be told.
-pub(crate) fn unused(model: &mut Model, found: &[UnusedItem]) {
+/// Shows which rows no answer used; none where that is not known.
+fn put_unused(model: &mut Model, found: &[UnusedItem]) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.show_unused(found.to_vec());
     }
@@ -226,15 +290,15 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(wish) = overlay.ahead.wish.clone() else { return };
     let items = wish.atoms.into_iter().map(ItemName::Atom).collect();
     let act = Act::Set { kind: wish.kind, toggle: wish.toggle };
-    let request = Request::Plan(PlanRequest::Preview { branch, draft: wire(&draft), items, act });
-    let ticket = send(model, request, Pending::Ahead, out);
+    let request = Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act });
+    let ticket = send(model, request, Pending::Request(RequestPending::Preview), out);
     if let Some(overlay) = on_top(model) {
         overlay.ahead.ticket = Some(ticket);
     }
 }
 
-/// It was worked out, or could not be.
-pub(crate) fn ahead(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+/// Shows what the action would change, or why that is not known.
+fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         let ahead = &mut overlay.ahead;
         if ahead.ticket != Some(ticket) {

@@ -5,13 +5,13 @@ use super::model::{Content, Entry, RangeTurn, RequestScreen};
 use super::model_filter::Group;
 use super::view_detail;
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
 use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -90,7 +90,7 @@ fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
         line.push(Ink::Text, &dot);
         line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
     }
-    if let Some(PlanResult::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+    if let Some(Planned::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
         line.push(Ink::Text, &format!("{dot}{} {}", look.theme.glyphs.about, text::money(cost.micro)));
     }
     if overlay.filtering || !overlay.filter.is_empty() {
@@ -305,8 +305,7 @@ fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
 
 /// The request of the last call on this branch and the one that would be sent part at this row.
 pub(crate) fn breaks_at(look: &ViewContext<'_>, row: &Row) -> bool {
-    let Some(PlanResult::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved)
-    else {
+    let Some(Planned::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
     };
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))

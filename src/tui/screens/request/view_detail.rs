@@ -9,7 +9,7 @@ use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, Figures, MovedItem};
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

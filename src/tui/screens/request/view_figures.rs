@@ -2,8 +2,8 @@
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
+use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::tui::chat::model::plan::PlanResult;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -43,7 +43,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
         plan.policy, plan.policy_version, plan.profile, plan.model
     ));
     let mut ids = format!("plan {}", plan.id.short());
-    if let Some(PlanResult::Plan { digest, bytes, cost, .. }) =
+    if let Some(Planned::Plan { request_digest: digest, bytes, cost, .. }) =
         look.model.plan.shown.as_ref().map(|shown| &shown.solved)
     {
         let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));

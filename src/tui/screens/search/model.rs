@@ -64,3 +64,14 @@ impl SearchScreen {
         self.found.messages.get(self.cursor)
     }
 }
+
+/// What a request of the search was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SearchPending {
+    /// To find messages.
+    Find,
+    /// To open a session and go to this message.
+    GoTo(NodeId),
+    /// To open a session and return to where the person was.
+    Return(ReturnPoint),
+}

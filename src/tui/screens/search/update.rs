@@ -1,19 +1,50 @@
 //! Finding messages of all sessions while typing, going to one, and going back.
 //! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
 
-use super::model::{ReturnPoint, SearchScreen, remember};
+use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
-use crate::engine::api::{Request, SessionRequest};
+use crate::engine::api::{Answer, Request, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Focus, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::session;
 
 /// Messages that are asked for.
 const LIMIT: usize = 200;
+
+/// Takes the answers to the requests of the search.
+pub(crate) fn answered(
+    model: &mut Model,
+    ticket: u64,
+    pending: SearchPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    match (pending, result) {
+        (SearchPending::Find, Ok(Answer::Found(found))) => came(model, ticket, Ok(*found)),
+        (SearchPending::Find, Err(failure)) => came(model, ticket, Err(failure)),
+        (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
+            session::opened(model, &view, out);
+            arrive(model, Some(node));
+        }
+        (SearchPending::Return(point), Ok(Answer::Opened(view))) => {
+            session::opened(model, &view, out);
+            restore(model, point);
+        }
+        (SearchPending::GoTo(_) | SearchPending::Return(_), Err(failure)) => {
+            // A sentence is not seen below a screen that takes the whole terminal.
+            model.layers.clear();
+            trouble(model, &failure);
+        }
+        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => said(model, result),
+    }
+}
 
 /// Opens the search, perhaps with words.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
@@ -35,14 +66,19 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let line = finder.line.clone();
-    let ticket = send(model, Request::Session(SessionRequest::Find { line, limit: LIMIT }), Pending::Find, out);
+    let ticket = send(
+        model,
+        Request::Session(SessionRequest::Find { line, limit: LIMIT }),
+        Pending::Search(SearchPending::Find),
+        out,
+    );
     if let Some(finder) = model.layers.top_mut::<SearchScreen>() {
         (finder.loading, finder.ticket) = (true, ticket);
     }
 }
 
-/// Something was found, or not.
-pub(crate) fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+/// Shows what was found, or why nothing was.
+fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
     match result {
         Ok(found) => finder.fill(found),
@@ -65,7 +101,12 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         land(model, node);
         return;
     }
-    send(model, Request::Session(SessionRequest::OpenAt { session, node }), Pending::OpenAt(Some(node)), out);
+    send(
+        model,
+        Request::Session(SessionRequest::OpenAt { session, node }),
+        Pending::Search(SearchPending::GoTo(node)),
+        out,
+    );
 }
 
 /// Goes to a message of the open session, along a branch that holds it.
@@ -87,12 +128,12 @@ pub(crate) fn leave_here(model: &mut Model) {
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
     let place = model.conversation.place;
-    remember(&mut model.places_before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
+    remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
 /// Goes back to where the person was before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(spot) = model.places_before.pop() else {
+    let Some(spot) = model.jumps.before.pop() else {
         model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
         return;
     };
@@ -101,14 +142,19 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
         if model.session.as_ref().is_some_and(|session| session.find(spot.branch).is_some()) {
             branches::switch(model, spot.branch, out);
         }
-        return stand(model, spot);
+        return restore(model, spot);
     }
     let (session, branch) = (Some(spot.session.to_string()), Some(spot.branch.to_string()));
-    send(model, Request::Session(SessionRequest::Open { session, branch, create: false }), Pending::Back(spot), out);
+    send(
+        model,
+        Request::Session(SessionRequest::Open { session, branch, create: false }),
+        Pending::Search(SearchPending::Return(spot)),
+        out,
+    );
 }
 
-/// Stands as the person stood: the same message selected, the same rows in view.
-pub(crate) fn stand(model: &mut Model, spot: ReturnPoint) {
+/// Restores what the person saw: the selected message and the rows in view.
+fn restore(model: &mut Model, spot: ReturnPoint) {
     arrive(model, spot.node);
     if model.layers.is_empty() {
         model.conversation.place = spot.place;
@@ -116,8 +162,8 @@ pub(crate) fn stand(model: &mut Model, spot: ReturnPoint) {
     }
 }
 
-/// A session was opened to go to a message, or to the end.
-pub(crate) fn arrive(model: &mut Model, node: Option<NodeId>) {
+/// Goes to a message of the open session, or to the end of its path.
+fn arrive(model: &mut Model, node: Option<NodeId>) {
     model.layers.clear();
     if let Some(node) = node {
         land(model, node);

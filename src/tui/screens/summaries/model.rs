@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -269,4 +269,26 @@ impl SummaryList {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
         self.scroll = 0;
     }
+}
+
+/// What a request about summaries was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SummaryPending {
+    /// To draft a summary on this branch.
+    Draft(BranchId),
+    /// To save the edited text of a draft.
+    Edit {
+        /// The branch.
+        branch: BranchId,
+        /// The number of the draft.
+        number: u64,
+        /// The text.
+        text: String,
+    },
+    /// To list the accepted summaries.
+    List,
+    /// To change an accepted summary; the list is read again afterwards.
+    Change,
+    /// To stop summaries of modules. The requests that make them report it.
+    Stop,
 }

@@ -1,21 +1,54 @@
 //! Summaries: having one drafted, what a person does with a draft, the list of capsules.
 //! Not for: moving about in either (`update::travel`).
 
-use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList};
+use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
 use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
+
+/// Takes the answers to the requests of these screens.
+pub(crate) fn answered(
+    model: &mut Model,
+    pending: SummaryPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    use SummaryPending as P;
+    match (pending, result) {
+        (P::Draft(branch), Err(failure)) => failed(model, branch, &failure),
+        (P::Edit { branch, number, text }, Err(failure)) => {
+            // The text that was refused is not lost.
+            edit(model, branch, number, &text);
+            trouble(model, &failure);
+        }
+        (P::List, Ok(Answer::Summaries(cards))) => listed(model, cards),
+        (P::List, Err(failure)) => {
+            listed(model, Vec::new());
+            trouble(model, &failure);
+        }
+        (P::Change, Ok(answer)) => {
+            if let Answer::Done(text) = answer {
+                model.status.say(Severity::Notice, text, model.now);
+            }
+            list(model, out);
+        }
+        (P::Stop, _) => {}
+        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => said(model, result),
+    }
+}
 
 /// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -47,7 +80,7 @@ pub(crate) fn compress(
 
 /// Has a draft made, on the screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Summary { branch, act }, Pending::Draft(branch), out);
+    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Draft(branch)), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
         let waiting = model.drafts.waiting.get(&branch).cloned();
         model.layers.push(DraftScreen::new(branch, waiting));
@@ -148,17 +181,11 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
 /// The edited text goes to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
     let act = SummaryAct::Edit { draft: number, text: text.clone() };
-    send(model, Request::Summary { branch, act }, Pending::EditDraft { branch, number, text }, out);
+    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Edit { branch, number, text }), out);
 }
 
-/// The edited text was refused: it is not lost.
-pub(crate) fn refused(model: &mut Model, branch: BranchId, number: u64, text: &str, failure: &Failure) {
-    edit(model, branch, number, text);
-    trouble(model, failure);
-}
-
-/// No draft came of it. Where a person stopped it, that was said already.
-pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
+/// A draft could not be made. Where a person stopped it, that was reported already.
+fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
     let here = |desk: &DraftScreen| desk.branch == branch;
     let open = model.layers.all().any(here);
@@ -234,29 +261,15 @@ pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
     let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
     if let Some(branch) = branch {
-        send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summaries, out);
+        send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
     }
 }
 
-/// The list is here.
-pub(crate) fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
+/// Fills the list.
+fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
     if let Some(shelf) = model.layers.all_mut::<SummaryList>().next() {
         shelf.fill(cards);
     }
-}
-
-/// The list could not be read.
-pub(crate) fn unlisted(model: &mut Model, failure: &Failure) {
-    listed(model, Vec::new());
-    trouble(model, failure);
-}
-
-/// Something was done; the list may have changed.
-pub(crate) fn acted(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
-    if let Answer::Done(said) = answer {
-        model.status.say(Severity::Notice, said.clone(), model.now);
-    }
-    list(model, out);
 }
 
 /// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
@@ -271,7 +284,7 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
-    send(model, Request::Summary { branch, act }, Pending::SummaryAct, out);
+    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
 }
 
 /// Has it written anew: a draft by the other writer, a capsule of the list by its own.

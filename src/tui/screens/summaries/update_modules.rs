@@ -6,17 +6,25 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::send;
+use crate::tui::screens::editor::model::EditorPending;
+use crate::tui::screens::summaries::model::SummaryPending;
+use crate::tui::update::effects::send;
 
 /// Has a summary of a folder or file made.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let act = ModuleAct::Make { branch, path: path.clone(), by };
-    let ticket = send(model, Request::Tool(ToolRequest::Project(ProjectAct::Module(act))), Pending::EditableAct, out);
+    let ticket = send(
+        model,
+        Request::Tool(ToolRequest::Project(ProjectAct::Module(act))),
+        Pending::Editor(EditorPending::Change),
+        out,
+    );
     let shown = path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let one = PendingModuleSummary { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
     model.drafts.parts.insert(ticket, one);
@@ -42,7 +50,7 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         send(
             model,
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch }))),
-            Pending::Stopped,
+            Pending::Summary(SummaryPending::Stop),
             out,
         );
     }

@@ -14,7 +14,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;

@@ -5,7 +5,7 @@ use super::model::SummaryList;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

@@ -6,8 +6,8 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::chat::model::composer;
+use crate::tui::chat::update::typing::text_input;
 use crate::tui::screens::screen::prelude::*;
-use crate::tui::update::keys::input;
 use model::Editor;
 
 impl Screen for Editor {
@@ -21,7 +21,7 @@ impl Screen for Editor {
     }
 
     fn type_in(&mut self, chord: Chord) -> Outcome {
-        self.area.input(input(chord));
+        self.area.input(text_input(chord));
         Outcome::Done
     }
 

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::tui::chat::model::composer::Draft;
+use crate::domain::planning::draft::Draft;
 use std::fmt;
 use std::sync::Arc;
 use tui_textarea::TextArea;

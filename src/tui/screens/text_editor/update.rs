@@ -3,11 +3,13 @@
 
 use super::model::{Edited, Editor};
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::{Action, Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 use editor::model::EditorScreen;
 
 /// Leaves the editor, or asks first.

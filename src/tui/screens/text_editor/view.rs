@@ -3,7 +3,7 @@
 
 use super::model::{Edited, Editor};
 use crate::tui::chat::view::composer;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;

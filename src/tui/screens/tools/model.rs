@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
 /// A line of the list.
@@ -162,6 +162,15 @@ impl ToolsScreen {
         }
         self.scroll = 0;
     }
+}
+
+/// What a request of the list of tools was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ToolsPending {
+    /// To list tools and servers.
+    List,
+    /// To change one; the list is read again afterwards.
+    Change,
 }
 
 #[cfg(test)]

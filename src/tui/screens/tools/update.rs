@@ -1,17 +1,44 @@
 //! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
 //! Not for: moving about in it (`update::travel`).
 
-use super::model::{ListEntry, ToolsScreen};
+use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{said, send, trouble};
+
+/// Takes the answers to the requests of this screen.
+pub(crate) fn answered(
+    model: &mut Model,
+    ticket: u64,
+    pending: ToolsPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    match (pending, result) {
+        (ToolsPending::List, Ok(Answer::Toolbox(all))) => came(model, ticket, all),
+        (ToolsPending::List, Err(failure)) => {
+            model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
+            trouble(model, &failure);
+        }
+        (ToolsPending::List, result) => said(model, result),
+        (ToolsPending::Change, result) => {
+            match result {
+                Ok(Answer::Done(text)) if !text.is_empty() => model.status.say(Severity::Notice, text, model.now),
+                Ok(_) => {}
+                Err(failure) => trouble(model, &failure),
+            }
+            changed(model, out);
+        }
+    }
+}
 
 fn top(model: &Model) -> Option<&ToolsScreen> {
     model.layers.top::<ToolsScreen>()
@@ -23,7 +50,12 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
+    let ticket = send(
+        model,
+        Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)),
+        Pending::Tools(ToolsPending::List),
+        out,
+    );
     model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
@@ -36,33 +68,23 @@ pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Something changed: what is shown is asked for again.
+/// Reads the list again where it is open.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<ToolsScreen>().next().map(|rack| rack.branch);
     let Some(branch) = open else { return };
-    let ticket = send(model, Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)), Pending::Toolbox, out);
+    let ticket = send(
+        model,
+        Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)),
+        Pending::Tools(ToolsPending::List),
+        out,
+    );
     for rack in model.layers.all_mut::<ToolsScreen>() {
         rack.ticket = ticket;
     }
 }
 
-/// How they stand could not be told.
-pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
-    trouble(model, failure);
-}
-
-/// An act is done, or could not be.
-pub(crate) fn acted(model: &mut Model, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    match result {
-        Ok(Answer::Done(said)) if !said.is_empty() => model.status.say(Severity::Notice, said, model.now),
-        Ok(_) => {}
-        Err(failure) => trouble(model, &failure),
-    }
-    changed(model, out);
-}
-
-pub(crate) fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+/// Fills the screen, and asks about servers in the folder that wait for a decision.
+fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
     let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
@@ -116,7 +138,12 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
 
 /// What a person said to the folder's file.
 pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(model, Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes })), Pending::ToolAct, out);
+    send(
+        model,
+        Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes })),
+        Pending::Tools(ToolsPending::Change),
+        out,
+    );
 }
 
 /// Space: the tool, or all of the server's, on or off.
@@ -132,7 +159,7 @@ pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Tool(ToolRequest::Servers(branch, ServerAct::Switch { keys: vec![key], on })),
-        Pending::ToolAct,
+        Pending::Tools(ToolsPending::Change),
         out,
     );
 }
@@ -142,7 +169,12 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(server) = server.map(|server| server.name.clone()) else {
         return model.status.say(Severity::Notice, "Only servers can be restarted.", model.now);
     };
-    send(model, Request::Tool(ToolRequest::Servers(None, ServerAct::Restart { server })), Pending::ToolAct, out);
+    send(
+        model,
+        Request::Tool(ToolRequest::Servers(None, ServerAct::Restart { server })),
+        Pending::Tools(ToolsPending::Change),
+        out,
+    );
 }
 
 /// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
@@ -165,7 +197,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Tool(ToolRequest::Servers(None, ServerAct::Approve { server: name, tool })),
-        Pending::ToolAct,
+        Pending::Tools(ToolsPending::Change),
         out,
     );
 }

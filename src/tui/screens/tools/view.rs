@@ -13,8 +13,8 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

@@ -5,8 +5,10 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::tui::chat::model::plan::{DisplayedPlan, PlanResult};
-use crate::tui::model::{Action, Model, When};
+use crate::domain::planning::draft::Planned;
+use crate::tui::chat::model::plan::DisplayedPlan;
+use crate::tui::model::Model;
+use crate::tui::model::keys::{Action, When};
 use std::sync::Arc;
 
 /// One of the nine steps.
@@ -100,7 +102,7 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
     match &shown.solved {
-        PlanResult::Plan { digest, .. } if model.plan.current() => Some((shown, *digest)),
+        Planned::Plan { request_digest: digest, .. } if model.plan.current() => Some((shown, *digest)),
         _ => None,
     }
 }

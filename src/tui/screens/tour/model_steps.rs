@@ -6,7 +6,9 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::RowKind;
-use crate::tui::model::{Action as A, Focus, Model, When as W};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::{Action as A, When as W};
 use crate::tui::screens::calls::model::HistoryScreen;
 use crate::tui::screens::compare::model::CompareView;
 use crate::tui::screens::race::model::{AnswerRelations, RaceScreen};
@@ -275,7 +277,7 @@ fn on_answer(model: &Model) -> bool {
 fn replayed(model: &Model) -> bool {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return false };
     let without = matches!(&screen.of, AnswerRelations::Replay { without: Some(_), .. });
-    without && screen.columns.iter().all(|column| column.answer(model).is_some())
+    without && screen.columns.iter().all(|column| column.answer(model.session.as_ref(), &model.live).is_some())
 }
 
 fn mattered(model: &Model, tour: &Tour) -> bool {

@@ -3,7 +3,7 @@
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;
-use crate::tui::model::Action;
+use crate::tui::model::keys::Action;
 use crate::tui::text::Line;
 use crate::tui::text::markdown::Flow;
 use crate::tui::theme::Ink;

@@ -308,3 +308,12 @@ pub fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
+
+/// What a request about a tool call was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TracePending {
+    /// To show all that is stored of the call with this id.
+    Show(String),
+    /// To copy its result.
+    Copy(String),
+}

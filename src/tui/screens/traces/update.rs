@@ -2,18 +2,23 @@
 //! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Request, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{Action, Focus, Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
-use crate::tui::update::send;
+use crate::tui::screens::traces::model::TracePending;
+use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
 /// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
@@ -23,7 +28,8 @@ pub(crate) fn open(model: &mut Model) {
     }
     let session = model.session.as_ref();
     let panel = model.focus == Focus::Tools && model.layers.is_empty();
-    let place = session.and_then(|session| session.traces.len().checked_sub(model.tool + 1)).filter(|_| panel);
+    let place =
+        session.and_then(|session| session.traces.len().checked_sub(model.tools.selected + 1)).filter(|_| panel);
     let screen = Traces::on(session, place);
     model.layers.push(screen);
     model.sync_screens();
@@ -34,7 +40,9 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
     match model.layers.top::<Traces>() {
         Some(screen) => screen.selected(session),
-        None if model.layers.is_empty() && model.focus == Focus::Tools => session.traces.iter().rev().nth(model.tool),
+        None if model.layers.is_empty() && model.focus == Focus::Tools => {
+            session.traces.iter().rev().nth(model.tools.selected)
+        }
         None => None,
     }
 }
@@ -138,12 +146,12 @@ pub(crate) fn again_came(model: &mut Model, view: AgainView) {
             model.status.say(Severity::Notice, text, model.now);
         }
     }
-    model.again = Some(Box::new(view));
+    model.tools.rerun = Some(Box::new(view));
 }
 
 /// Puts the newer result into the message that is being written.
 pub(crate) fn add(model: &mut Model) {
-    let ended = model.again.as_ref().filter(|again| again.state == AgainState::Ended);
+    let ended = model.tools.rerun.as_ref().filter(|again| again.state == AgainState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
         let text = "No repeated call has finished yet.";
@@ -168,19 +176,27 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let id = trace.id();
-    let asked = model.pending.values().any(|pending| matches!(pending, Pending::Trace(known, _) if *known == id));
+    let asked = model.requests.any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
     if !asked && !screen.texts.contains_key(&id) {
         send(
             model,
             Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() })),
-            Pending::Trace(id, false),
+            Pending::Trace(TracePending::Show(id)),
             out,
         );
     }
 }
 
-/// A call came whole.
-pub(crate) fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+/// Takes all that is stored of a call.
+pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match (pending, result) {
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+    }
+}
+
+fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
@@ -197,7 +213,7 @@ pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {
             let request = Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() }));
-            send(model, request, Pending::Trace(id, true), out);
+            send(model, request, Pending::Trace(TracePending::Copy(id)), out);
         }
         None => nothing(model),
     }

@@ -13,8 +13,8 @@ use crate::domain::tool::rerun::{AgainState, AgainView};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::view::{composer, tools};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
-use crate::tui::model::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -158,7 +158,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
     let enter = if screen.opened { "the list" } else { "whole" };
-    let runs = look.model.again.as_ref().is_some_and(|again| again.state != AgainState::Ended);
+    let runs = look.model.tools.rerun.as_ref().is_some_and(|again| again.state != AgainState::Ended);
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
@@ -276,7 +276,7 @@ impl CallDetail<'_> {
         let room = usize::from(width);
         let texts = self.screen.texts.get(&self.trace.id());
         let mut parts = vec![Rc::new(self.head(room))];
-        if let Some(again) = self.look.model.again.as_ref().filter(|again| again.of == self.trace.id()) {
+        if let Some(again) = self.look.model.tools.rerun.as_ref().filter(|again| again.of == self.trace.id()) {
             parts.push(Rc::new(self.again(again, room)));
         }
         parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));

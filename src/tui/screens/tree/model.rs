@@ -7,8 +7,8 @@ use crate::domain::base::plain_text;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tag::TagFilter;
 use crate::domain::conversation::tree::{Slot, Tree};
+use crate::tui::model::list::shift;
 use crate::tui::model::session::Session;
-use crate::tui::model::shift;
 use std::borrow::Cow;
 use std::collections::HashSet;
 

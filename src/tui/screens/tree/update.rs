@@ -5,11 +5,12 @@ use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::session::Session;
-use crate::tui::model::{Model, Pending};
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::send;
+use crate::tui::update::effects::send;
 
 /// Opens the tree at the selected message; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
@@ -17,7 +18,7 @@ pub(crate) fn open(model: &mut Model) {
         model.layers.pop();
         return;
     }
-    let here = model.focus == crate::tui::model::Focus::Conversation;
+    let here = model.focus == crate::tui::model::focus::Focus::Conversation;
     let slot = model.conversation.selected().filter(|_| here);
     let node = model.session.as_ref().zip(slot).map(|(session, slot)| session.tree.head(slot).id);
     open_at(model, node);
@@ -100,9 +101,9 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         screens::search::update::land(model, first);
         return;
     }
-    model.land_on = Some(wanted.unwrap_or(first));
+    model.jumps.land_on = Some(wanted.unwrap_or(first));
     let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
-    send(model, request, Pending::Fork(None), out);
+    send(model, request, Pending::Session(SessionPending::Fork(None)), out);
 }
 
 /// Folds what is below the selected row, or goes up.

@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 
 /// See the module.
 #[derive(Clone, Debug)]

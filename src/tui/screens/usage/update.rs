@@ -4,13 +4,13 @@
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::ledger::Ledger;
-use crate::engine::api::{CallRequest, Request};
+use crate::engine::api::{Answer, CallRequest, Request};
 use crate::tui::chat::update::printed;
-use crate::tui::model::{Model, Pending};
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::{send, trouble};
+use crate::tui::update::effects::{said, send, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -23,7 +23,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> u64 {
-    send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Ledger, out)
+    send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Usage, out)
 }
 
 /// The calls of the whole session, or of the branch again.
@@ -43,19 +43,20 @@ pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
     printed::line(model, line, out);
 }
 
-/// The figures came.
-pub(crate) fn came(model: &mut Model, ticket: u64, ledger: Box<Ledger>) {
-    for sheet in model.layers.all_mut::<UsageScreen>() {
-        if sheet.ticket == ticket {
-            return sheet.show(ledger);
+/// Takes the figures.
+pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Ledger(ledger)) => {
+            if let Some(sheet) = model.layers.all_mut::<UsageScreen>().find(|sheet| sheet.ticket == ticket) {
+                sheet.show(ledger);
+            }
+        }
+        Ok(answer) => said(model, Ok(answer)),
+        Err(failure) => {
+            model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
+            trouble(model, &failure);
         }
     }
-}
-
-/// They could not be had.
-pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
-    trouble(model, failure);
 }
 
 /// A call began or ended: the figures are asked for again.

@@ -16,7 +16,7 @@ use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

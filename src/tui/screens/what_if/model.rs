@@ -3,9 +3,9 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::draft::Draft;
 use crate::domain::planning::what_if::{Figures, WhatIf};
-use crate::tui::chat::model::composer::Draft;
-use crate::tui::model::shift;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// See the module.

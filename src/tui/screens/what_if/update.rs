@@ -6,12 +6,13 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
-use crate::engine::api::{PlanRequest, Request};
-use crate::tui::chat::update::{ask, branches};
+use crate::engine::api::{Answer, PlanRequest, Request};
+use crate::tui::chat::update::branches;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
-use crate::tui::model::{ComparisonPurpose, Model, Pending};
 use crate::tui::msg::Cmd;
-use crate::tui::update::{send, trouble, wire};
+use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
 
 /// Opens the list, or closes it.
@@ -20,7 +21,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let draft = ask::present(model);
+    let draft = model.composer.next_draft();
     model.layers.push(WhatIfScreen::new(branch, draft));
     work_out(model, out);
 }
@@ -28,18 +29,21 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Asks for what the open list lacks.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
-    let (branch, draft) = (strip.branch, wire(&strip.draft));
-    model.pending.retain(|_, what_for| !matches!(what_for, Pending::Trial(ComparisonPurpose::WhatIf(_))));
-    send(
-        model,
-        Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }),
-        Pending::Trial(ComparisonPurpose::WhatIf(branch)),
-        out,
-    );
+    let (branch, draft) = (strip.branch, strip.draft.clone());
+    model.requests.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
+    send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
 }
 
-/// It was worked out.
-pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
+/// Takes the calls under other settings.
+pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    match result {
+        Ok(Answer::WhatIf(found)) => came(model, &found),
+        Ok(answer) => said(model, Ok(answer)),
+        Err(failure) => failed(model, branch, &failure, out),
+    }
+}
+
+fn came(model: &mut Model, found: &Arc<WhatIf>) {
     for strip in model.layers.all_mut::<WhatIfScreen>() {
         if strip.branch == found.branch {
             strip.found = Some(found.clone());
@@ -48,8 +52,8 @@ pub(crate) fn came(model: &mut Model, found: &Arc<WhatIf>) {
     }
 }
 
-/// It was not. Where only the branch moved on meanwhile, it is asked for again.
-pub(crate) fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
+/// Closes the list and reports why it is empty. Where only the branch changed meanwhile, it is asked for again.
+fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
     let open = |strip: &WhatIfScreen| strip.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
         return work_out(model, out);

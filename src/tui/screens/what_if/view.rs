@@ -13,7 +13,7 @@
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{Figures, MovedItem};
-use crate::tui::model::{Action, When};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};

@@ -1,0 +1,63 @@
+//! Messages whose contents were asked for: shown, edited, copied.
+//! Not for: asking for them (`acts`, `copying`).
+
+use super::{acts, copying};
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::NodeId;
+use crate::domain::base::safe_text::Safe;
+use crate::domain::conversation::message::Node;
+use crate::engine::api::Answer;
+use crate::tui::chat::model::pending::MessagePending;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::status::Severity;
+use crate::tui::msg::Cmd;
+use crate::tui::update::effects::said;
+use std::sync::Arc;
+
+/// Takes the answers to requests about messages.
+pub(crate) fn answered(
+    model: &mut Model,
+    pending: MessagePending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    use MessagePending as P;
+    let find = |nodes: &[Arc<Node>], id| nodes.iter().find(|node| node.head.id == id).cloned();
+    match (pending, result) {
+        (P::Contents, Ok(Answer::Bodies(nodes))) => nodes.into_iter().for_each(|node| model.bodies.put(node)),
+        (P::Contents, Ok(_)) => {}
+        (P::Sibling(at), Ok(Answer::Branch(_))) => acts::version(model, at),
+        (P::Edit(id), Ok(Answer::Bodies(nodes))) => edit_text(model, id, &nodes),
+        (P::Copy(id), Ok(Answer::Bodies(nodes))) => {
+            out.extend(find(&nodes, id).map(|node| Cmd::Copy(node.content.words())));
+        }
+        (P::CopyMenu(id), Ok(Answer::Bodies(nodes))) => {
+            if let Some(node) = find(&nodes, id) {
+                copying::show(model, &node);
+            }
+        }
+        (P::CopyTurn(order), Ok(Answer::Bodies(nodes))) => out.push(Cmd::Copy(copying::joined(&order, &nodes))),
+        (P::CopyBranch, Ok(Answer::Text(text))) => out.push(Cmd::Copy(text)),
+        (P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_), result) => said(model, result),
+        (P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch, result) => said(model, result),
+    }
+}
+
+/// Puts the text of a message into the composer to edit it.
+fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
+    if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
+        let text = node.content.words();
+        if Safe::hidden(&text) > 0 {
+            model.status.say(
+                Severity::Trouble,
+                "The message contains invisible characters; they stay in the text.",
+                model.now,
+            );
+        }
+        model.composer.begin_edit(id, &text);
+        model.layers.clear();
+        model.focus = Focus::Composer;
+        model.plan.touch(model.now);
+    }
+}

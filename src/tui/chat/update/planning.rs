@@ -1,0 +1,91 @@
+//! The plan of the next call on the screen: asked for when typing rests, shown when it arrives.
+//! Not for: solving it (the engine), or sending it (`ask`).
+
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::BranchId;
+use crate::domain::planning::plan::Warning;
+use crate::engine::api::{Answer, PlanRequest, Planned, Request};
+use crate::tui::chat::model::pending::TurnPending;
+use crate::tui::chat::model::plan::DisplayedPlan;
+use crate::tui::model::Model;
+use crate::tui::model::pending::Pending;
+use crate::tui::model::status::Severity;
+use crate::tui::msg::Cmd;
+use crate::tui::screens::request::model::{Content, RequestScreen};
+use crate::tui::update::effects::{said, send};
+
+/// Asks for a new plan when typing has rested.
+pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.plan.due.is_none_or(|due| due > model.now) {
+        return;
+    }
+    model.plan.due = None;
+    let Some(branch) = model.session.as_ref().map(|session| session.current) else { return };
+    let draft = model.composer.next_draft();
+    model.plan.generation += 1;
+    model.plan.asked = Some((branch, draft.clone()));
+    model.requests.pending.retain(|_, what_for| *what_for != Pending::Turn(TurnPending::Plan));
+    let generation = model.plan.generation;
+    send(
+        model,
+        Request::Plan(PlanRequest::Replan { branch, generation, draft: draft.clone() }),
+        Pending::Turn(TurnPending::Plan),
+        out,
+    );
+}
+
+/// Takes the plan that was asked for, unless the draft changed since.
+pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
+    match result {
+        Ok(Answer::Planned(solved)) => {
+            if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
+                let generation = model.plan.generation;
+                show(model, DisplayedPlan { generation, branch, draft, solved });
+            }
+        }
+        Err(failure) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
+        result => said(model, result),
+    }
+}
+
+/// Takes a plan that the engine solved by itself.
+pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
+    if !model.is_current(branch) || generation < model.plan.generation {
+        return;
+    }
+    let Some((_, draft)) = model.plan.asked.clone().filter(|(asked, _)| *asked == branch) else { return };
+    show(model, DisplayedPlan { generation, branch, draft, solved: planned });
+}
+
+/// Shows a plan, in the panel and on the screen of the request.
+fn show(model: &mut Model, shown: DisplayedPlan) {
+    let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
+    if !same {
+        announce(model, &shown);
+        let content = match &shown.solved {
+            Planned::Plan { plan, .. } => Content::Plan(plan.clone()),
+            Planned::Blocked(blocked) => Content::Blocked(blocked.clone()),
+        };
+        for overlay in model.layers.all_mut::<RequestScreen>() {
+            overlay.show(content.clone());
+        }
+    }
+    model.plan.reused(&shown);
+    model.plan.outdated = false;
+    model.plan.shown = Some(shown);
+}
+
+/// Tells the person once that the size of the window was adjusted.
+fn announce(model: &mut Model, shown: &DisplayedPlan) {
+    let said = |shown: &DisplayedPlan| match &shown.solved {
+        Planned::Plan { plan, .. } => {
+            let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
+            adjusted.map(Warning::sentence)
+        }
+        Planned::Blocked(_) => None,
+    };
+    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
+    if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
+        model.status.say(Severity::Notice, text, model.now);
+    }
+}

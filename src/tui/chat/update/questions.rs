@@ -1,0 +1,78 @@
+//! Questions about trust in the folder, and about a message that cannot be sent now.
+//! Not for: what a choice does (`screens::question`).
+
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::planning::plan::{Blocked, Choice};
+use crate::engine::api::Draft;
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::screens::question::model::{Act, Question};
+
+/// Asks whether to trust the folder, or to stop trusting it.
+pub(crate) fn trust(model: &mut Model) {
+    let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
+    let (title, words, yes) = if trusted {
+        ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
+    } else {
+        let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
+            Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
+            code; Ctrl+O shows each. All of it is sent to the model's server. MCP servers in your settings \
+            will start. Each file change and each command asks you first, unless one of your rules allows it.";
+        ("Trust this folder?", words, "yes, offer tools here")
+    };
+    model.layers.push(Question {
+        title: title.to_owned(),
+        words: vec![folder, words.to_owned()],
+        choices: vec![('n', "no".to_owned(), Act::Close), ('y', yes.to_owned(), Act::Trust(!trusted))],
+        cursor: 0,
+    });
+}
+
+/// Asks what to do with a message while another answer is still arriving on its branch.
+pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &Failure) {
+    model.layers.push(Question {
+        title: "An answer is still arriving".to_owned(),
+        words: vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()],
+        choices: vec![
+            ('w', "wait, and send it when that answer is complete".to_owned(), Act::Wait(branch, draft.clone())),
+            ('f', "fork here and send it on the fork".to_owned(), Act::ForkAndSend(branch, draft)),
+            ('n', "neither; keep writing".to_owned(), Act::Close),
+        ],
+        cursor: 0,
+    });
+}
+
+/// The plan on the screen says that the required items do not fit: asks what to change.
+pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
+    let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
+    blocked(model, branch, &Failure::user(sentence));
+}
+
+/// The required items do not fit: asks what to change.
+pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
+    let mut choices: Vec<(char, String, Act)> = Vec::new();
+    if let Some(blocked) = model.plan.blocked(branch) {
+        choices = remedies(blocked);
+    }
+    choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
+    choices.push(('n', "keep writing".to_owned(), Act::Close));
+    let mut words = vec![failure.what.clone()];
+    words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
+    model.layers.push(Question { title: "Too large for the budget".to_owned(), words, choices, cursor: 0 });
+}
+
+fn remedies(blocked: &Blocked) -> Vec<(char, String, Act)> {
+    let way = |choice: &Choice| match choice {
+        Choice::LargerBudget { at_least } => {
+            let round = at_least.div_ceil(500).saturating_mul(500);
+            ('b', choice.sentence(), Act::Budget(round.min(blocked.budget.most())))
+        }
+        Choice::OtherModel => ('m', choice.sentence(), Act::Models),
+        Choice::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),
+        Choice::FewerTools { .. } => ('t', choice.sentence(), Act::Trust(false)),
+        Choice::ShorterMessage { .. } => ('s', choice.sentence(), Act::Close),
+        Choice::ShortenBodies { .. } => ('p', choice.sentence(), Act::Policy("layered".to_owned())),
+    };
+    blocked.choices.iter().map(way).collect()
+}

@@ -1,0 +1,114 @@
+//! What each request under way was made for, so that its answer goes to the part of the screen that waits for it. Every
+//! family belongs to the screen or the part of the chat whose update takes its answers.
+//! Not for: what answers change (`update::answers`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::planning::draft::Draft;
+use crate::tui::chat::model::pending::{ComposerPending, MessagePending, TurnPending};
+use crate::tui::screens::calls::model::CallsPending;
+use crate::tui::screens::editor::model::EditorPending;
+use crate::tui::screens::memories::model::MemoriesPending;
+use crate::tui::screens::picker::model::PickerPending;
+use crate::tui::screens::race::model::RacePending;
+use crate::tui::screens::raw_request::model::RawRequestPending;
+use crate::tui::screens::request::model_pending::RequestPending;
+use crate::tui::screens::search::model::SearchPending;
+use crate::tui::screens::summaries::model::SummaryPending;
+use crate::tui::screens::tools::model::ToolsPending;
+use crate::tui::screens::traces::model::TracePending;
+use std::collections::HashMap;
+
+/// What a request under way was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Pending {
+    /// Planning and sending messages.
+    Turn(TurnPending),
+    /// Writing a message.
+    Composer(ComposerPending),
+    /// Showing, editing and copying messages.
+    Message(MessagePending),
+    /// Opening sessions and changing branches.
+    Session(SessionPending),
+    /// The program itself.
+    Program(ProgramPending),
+    /// The rules about tool calls.
+    Rules,
+    /// A side question.
+    Aside,
+    /// Two branches side by side.
+    Compare,
+    /// The figures of calls.
+    Usage,
+    /// The next call under other settings, on this branch.
+    WhatIf(BranchId),
+    /// The list of calls.
+    Calls(CallsPending),
+    /// The editor of versions.
+    Editor(EditorPending),
+    /// The list of memories.
+    Memories(MemoriesPending),
+    /// The lists of sessions and models.
+    Picker(PickerPending),
+    /// Races and repeated calls.
+    Race(RacePending),
+    /// The exact request.
+    RawRequest(RawRequestPending),
+    /// The rows of the next request.
+    Request(RequestPending),
+    /// The search in all sessions.
+    Search(SearchPending),
+    /// Drafts and accepted summaries.
+    Summary(SummaryPending),
+    /// The list of tools.
+    Tools(ToolsPending),
+    /// A tool call.
+    Trace(TracePending),
+    /// A change whose answer is only a sentence.
+    Act,
+}
+
+/// What a request about a session or its branches was made for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SessionPending {
+    /// To open or create a session.
+    Open,
+    /// To fork a branch and send this draft on the fork.
+    Fork(Option<Draft>),
+    /// To switch to another branch.
+    Switch,
+}
+
+/// What a request about the program was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ProgramPending {
+    /// To read the configuration again. True when a person asked for it.
+    Reload(bool),
+    /// To look for servers and report their state.
+    Doctor,
+    /// To show the folder's own settings file.
+    FolderSettings,
+}
+
+/// The requests under way, by the numbers of their tickets.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// What each was made for.
+    pub pending: HashMap<u64, Pending>,
+    /// The last number given.
+    pub last: u64,
+}
+
+impl Requests {
+    /// Remembers a new request, and returns the number of its ticket.
+    pub fn add(&mut self, pending: Pending) -> u64 {
+        self.last += 1;
+        self.pending.insert(self.last, pending);
+        self.last
+    }
+
+    /// Whether such a request is under way.
+    #[must_use]
+    pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
+        self.pending.values().any(such)
+    }
+}

@@ -1,0 +1,11 @@
+//! What waits for answers about memories. The list itself is a `picker`.
+//! Not for: memories (`domain::conversation::memory`).
+
+/// What a request about memories was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoriesPending {
+    /// To list them.
+    List,
+    /// To change one; the list is read again afterwards.
+    Change,
+}

@@ -1,0 +1,100 @@
+//! Esc and Ctrl+C: what they leave, stop, take back or clear.
+//! Not for: questions before the program ends (`chat::update::quit`).
+
+use super::effects::send;
+use crate::engine::api::{Request, TurnRequest};
+use crate::tui::chat::update::{completing, queueing, quit};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::Pending;
+use crate::tui::model::status::Severity;
+use crate::tui::msg::Cmd;
+use crate::tui::screens::{summaries, tour};
+
+/// The longest time between two presses that belong together, in milliseconds.
+const TWICE: u64 = 1_500;
+
+/// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
+pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
+    if model.layers.pop() {
+        return;
+    }
+    if model.focus != Focus::Composer {
+        model.focus = Focus::Composer;
+        model.conversation.follow();
+        return;
+    }
+    let ended = model.tour.as_ref().is_some_and(tour::model::Tour::ended);
+    if completing::close(model) || (ended && tour::update::leave(model, out)) {
+        return;
+    }
+    if model.composer.close_list() {
+        return;
+    }
+    if take_back(model, out) || queueing::take_back(model) {
+        return;
+    }
+    if model.composer.end_edit() {
+        model.plan.touch(model.now);
+        return;
+    }
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        if model.live.contains_key(&branch) {
+            interrupt(model, out);
+            return;
+        }
+        if summaries::update_modules::stop(model, out) {
+            return;
+        }
+        if model.status.dismiss() || model.conversation.failed.remove(&branch).is_some() {
+            return;
+        }
+    }
+    tour::update::leave(model, out);
+}
+
+/// Cancels a call that waits for its plan. The answer to the call says so.
+fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
+    let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
+    let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
+    if waits {
+        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
+    }
+    waits
+}
+
+/// Stops the answer that is arriving on the current branch.
+pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if let Some(live) = model.live.get_mut(&branch) {
+        live.stopping = true;
+        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
+    }
+}
+
+/// Ctrl+C: closes the topmost screen, else clears the message, else quits at the second press.
+pub(crate) fn clear(model: &mut Model) {
+    if model.layers.pop() {
+        return;
+    }
+    if !model.composer.is_empty() {
+        if !model.composer.end_edit() {
+            model.composer.put_by();
+            model.composer.clear();
+        }
+        model.plan.touch(model.now);
+        return;
+    }
+    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+        return quit::quit(model);
+    }
+    model.input.clear_at = Some(model.now);
+    let key = model.keys.key_of(Action::Clear).unwrap_or_default();
+    model.status.say(
+        Severity::Notice,
+        format!("Press {key} again to {}.", if model.tour.is_some() { "leave the tour" } else { "quit" }),
+        model.now,
+    );
+}

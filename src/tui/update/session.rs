@@ -1,0 +1,83 @@
+//! The open session: opened, forked, switched to another branch.
+//! Not for: events that change it (`engine`).
+
+use super::effects::{said, send};
+use crate::domain::base::failure::Failure;
+use crate::domain::conversation::branch::Branch;
+use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
+use crate::tui::chat::update::{ask, branches};
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::model::session::Session;
+use crate::tui::model::status::Severity;
+use crate::tui::msg::Cmd;
+use crate::tui::screens::picker::model::Picker;
+use crate::tui::screens::search;
+
+/// Takes the answers to requests about the session and its branches.
+pub(super) fn answered(
+    model: &mut Model,
+    pending: SessionPending,
+    result: Result<Answer, Failure>,
+    out: &mut Vec<Cmd>,
+) {
+    match (pending, result) {
+        (SessionPending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
+        (SessionPending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
+        (SessionPending::Switch, Ok(Answer::Branch(branch))) => {
+            if let Some(session) = &mut model.session {
+                session.put_branch(*branch);
+                model.refresh();
+            }
+        }
+        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => said(model, result),
+    }
+}
+
+/// Goes to a new fork, selects the message that it was made for, and sends its draft.
+fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
+    let id = branch.id;
+    branches::stand_on(model, branch);
+    let node = model.jumps.land_on.take();
+    let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
+    if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
+        search::update::land(model, node);
+    }
+    if let Some(draft) = draft {
+        ask::ask(model, id, draft, None, out);
+    }
+}
+
+/// Shows a session that was opened.
+pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
+    let before = model.session.as_ref().map(|session| session.current);
+    let mut session = Session::new(view.card.clone(), view.nodes.clone(), view.branches.clone(), view.current);
+    view.runs.iter().cloned().for_each(|card| session.put_run(card));
+    view.traces.iter().cloned().for_each(|trace| session.put_trace(trace));
+    session.workspace = view.workspace.clone();
+    session.put_tags(view.tags.clone());
+    session.races = view.races.iter().map(|record| (record.branch, record.clone())).collect();
+    if let Some(old) = model.session.as_mut().filter(|old| old.card.id == session.card.id) {
+        session.settings = std::mem::take(&mut old.settings);
+        session.unread = std::mem::take(&mut old.unread);
+        session.unread.remove(&view.current);
+    }
+    view.drafts.iter().for_each(|(branch, text)| model.composer.restore(*branch, text));
+    model.composer.swap(before, view.current);
+    model.session = Some(session);
+    model.panel.cursor = 0;
+    model.panel.forget();
+    model.layers.close::<Picker>(|_| true);
+    model.focus = Focus::Composer;
+    model.plan.shown = None;
+    model.plan.hurry(model.now);
+    model.refresh();
+    model.conversation.follow();
+    for sentence in &view.recovered {
+        model.status.say(Severity::Trouble, sentence.clone(), model.now);
+    }
+    if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
+        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
+    }
+}

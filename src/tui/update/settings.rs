@@ -1,0 +1,112 @@
+//! Settings of the screen: themes, the mouse, and the configuration when it is read again.
+//! Not for: the arrangement of the panes (`panes`).
+
+use super::effects::{said, send};
+use crate::domain::base::failure::Failure;
+use crate::engine::api::{Answer, ProgramRequest, Request};
+use crate::tui::chat::update::folder;
+use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
+use crate::tui::model::pending::{Pending, ProgramPending};
+use crate::tui::model::status::Severity;
+use crate::tui::msg::{Cmd, ConfigMsg, FileCmd, Fresh};
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+
+/// Takes a configuration that was read again or written.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        ConfigMsg::Changed => out.push(Cmd::File(FileCmd::Reload(false))),
+        ConfigMsg::Reloaded(result) => reloaded(model, result, out),
+        ConfigMsg::Written(Ok(text)) => model.status.report("theme", text, model.now),
+        ConfigMsg::Written(Err(text)) => model.status.say(Severity::Trouble, text, model.now),
+    }
+}
+
+/// Takes the answers to requests about the program.
+pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Result<Answer, Failure>) {
+    match (pending, result) {
+        (ProgramPending::Reload(asked), Ok(Answer::Done(text))) => {
+            if asked || !text.is_empty() {
+                let text = if text.is_empty() { "Settings read again; nothing changed." } else { text.as_str() };
+                model.status.report("reload", text, model.now);
+            }
+        }
+        (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
+        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
+        (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
+            said(model, result);
+        }
+    }
+}
+
+/// Turns the mouse on or off.
+pub(super) fn toggle_mouse(model: &mut Model, out: &mut Vec<Cmd>) {
+    model.facts.mouse = !model.facts.mouse;
+    out.push(Cmd::Mouse(model.facts.mouse));
+    let key = model.keys.key_of(Action::ToggleMouse).unwrap_or_default();
+    let text = if model.facts.mouse {
+        format!("Mouse on: click, scroll, drag borders; {key} returns the mouse to the terminal.")
+    } else {
+        "Mouse off: the terminal selects text again.".to_owned()
+    };
+    model.status.report("mouse", text, model.now);
+}
+
+/// Opens the list of themes. The selected theme is shown while the list is open.
+pub(crate) fn themes(model: &mut Model) {
+    let wide = model.display.themes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let entry = |(name, about): &(String, String)| Entry {
+        label: format!("{name:<wide$}  {about}"),
+        detail: String::new(),
+        choice: Choice::Theme(name.clone()),
+    };
+    let mut picker = Picker::new(Kind::Themes);
+    picker.fill(model.display.themes.iter().map(entry).collect());
+    picker.cursor = model.display.themes.iter().position(|(name, _)| *name == model.display.theme).unwrap_or(0);
+    model.layers.push(picker);
+}
+
+/// Chooses a theme and has it written to the configuration.
+pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+    if !model.display.themes.iter().any(|(known, _)| known == name) {
+        let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();
+        let text = format!("There is no theme {name:?}. Themes: {}.", known.join(", "));
+        return model.status.say(Severity::Trouble, text, model.now);
+    }
+    let before = std::mem::replace(&mut model.display.theme, name.to_owned());
+    if model.facts.demo {
+        return model.status.report("theme", "The theme lasts until the demo ends; nothing is saved.", model.now);
+    }
+    if before != name {
+        out.push(Cmd::File(FileCmd::KeepTheme(name.to_owned())));
+    }
+}
+
+/// Applies the configuration that was read again.
+fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec<Cmd>) {
+    let fresh = match result {
+        Ok(fresh) => *fresh,
+        Err(why) => {
+            let text = format!("{why} The previous settings are still in use.");
+            return model.status.say(Severity::Trouble, text, model.now);
+        }
+    };
+    model.input.sequence.clear();
+    model.keys = fresh.keys;
+    model.display.themes = fresh.themes;
+    model.facts.policies = fresh.policies;
+    model.display.theme.clone_from(&fresh.screen.theme);
+    if model.display.settings.mouse != fresh.screen.mouse {
+        model.facts.mouse = fresh.screen.mouse;
+        out.push(Cmd::Mouse(fresh.screen.mouse));
+    }
+    if model.display.settings.ascii != fresh.screen.ascii {
+        out.push(Cmd::Redraw);
+    }
+    model.display.settings = fresh.screen;
+    for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
+        model.status.say(Severity::Trouble, problem, model.now);
+    }
+    send(model, Request::Program(ProgramRequest::Reload), Pending::Program(ProgramPending::Reload(fresh.asked)), out);
+}

@@ -1,0 +1,34 @@
+//! Changes of the terminal, signals, and requests of the shell.
+//! Not for: keys and the mouse (`keys`, `mouse`).
+
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, FileCmd, ProcessMsg, TerminalMsg};
+use crate::tui::screens::tour;
+
+/// Takes a change of the terminal.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        TerminalMsg::Resize(columns, rows) => {
+            let tour = tour::model::rows(model, rows);
+            model.size = (columns, rows.saturating_sub(tour));
+        }
+        TerminalMsg::Focus(here) => {
+            model.away = !here;
+            // Files are written in other windows.
+            out.extend(here.then_some(Cmd::File(FileCmd::Reload(false))));
+        }
+        // The run loop chooses the theme.
+        TerminalMsg::Background(_) => {}
+    }
+}
+
+/// Takes a signal or a request of the shell.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(super) fn process(model: &mut Model, msg: ProcessMsg, out: &mut Vec<Cmd>) {
+    match msg {
+        ProcessMsg::Signal(_) => model.quit = true,
+        ProcessMsg::Suspend => out.push(Cmd::Suspend),
+        ProcessMsg::Resumed => out.push(Cmd::Redraw),
+    }
+}

@@ -1,0 +1,112 @@
+//! Draws one frame: the panes of the chat, the open screens over them, and the tour below.
+//! Not for: where the panes are (`layout`), or what each of them shows (`chat::view`, `screens`).
+
+use super::cache::Cache;
+use super::{ViewContext, layout, paint};
+use crate::domain::base::ids::NodeId;
+use crate::tui::chat;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::screens::{self, tour};
+use crate::tui::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
+/// whose contents the frame lacks.
+pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
+    let rows = tour::model::rows(model, buf.area.height);
+    if rows == 0 {
+        return page(model, cache, theme, buf);
+    }
+    // The tour stands below everything else.
+    let upper = Rect { height: buf.area.height - rows, ..buf.area };
+    let mut above = Buffer::empty(upper);
+    let wanted = page(model, cache, theme, &mut above);
+    buf.merge(&above);
+    let below = Rect { y: upper.bottom(), height: rows, ..buf.area };
+    tour::view::draw(&ViewContext { theme, model }, below, buf);
+    paint::ground(theme, buf);
+    wanted
+}
+
+fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
+    let area = buf.area;
+    if area.width == 0 || area.height == 0 {
+        return Vec::new();
+    }
+    cache.next_frame();
+    model.sync_screens();
+    model.pointer.hits.borrow_mut().clear();
+    let full = model.layers.full();
+    let mut wanted = Vec::new();
+    let mut foot = None;
+    if full.is_none() {
+        let rows = chat::view::composer::rows(model, area);
+        let mut areas = layout::areas(model, area, rows);
+        foot = model.layers.foot(&ViewContext { theme, model }, cache, area);
+        if let (Some((_, foot)), Some(composer)) = (foot, areas.composer) {
+            // It covers the composer.
+            let height = (area.height + area.bottom() - composer.y).saturating_sub(foot).min(area.height);
+            areas = layout::areas(model, Rect { height, ..area }, rows);
+        }
+        if let Some(pane) = areas.conversation {
+            wanted = chat::view::conversation::settle(model, cache, theme, pane);
+        }
+        panes(model, cache, theme, &areas, buf);
+    }
+    // A screen is drawn beside the rest of the model.
+    let mut screens = std::mem::take(&mut model.layers);
+    for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
+        let rows = foot.filter(|(of, _)| *of == at).map_or(area.height, |(_, rows)| rows.min(area.height));
+        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
+        wanted.extend(screen.view(&ViewContext { theme, model }, cache, area, buf));
+    }
+    model.layers = screens;
+    screens::help::view_next_keys::draw(&ViewContext { theme, model }, area, buf);
+    paint::ground(theme, buf);
+    model.bodies.begin_frame();
+    for id in &wanted {
+        model.bodies.touch(*id);
+    }
+    wanted
+}
+
+fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, buf: &mut Buffer) {
+    let look = ViewContext { theme, model };
+    let panes = [
+        (Focus::Branches, areas.branches),
+        (Focus::Tools, areas.tools),
+        (Focus::Context, areas.context),
+        (Focus::Conversation, areas.conversation),
+        (Focus::Composer, areas.composer),
+    ];
+    for (pane, area) in panes {
+        look.pane(pane, area.unwrap_or_default());
+    }
+    if let Some(area) = areas.header {
+        chat::view::header::draw(&look, area, buf);
+    }
+    if let Some(area) = areas.branches {
+        chat::view::branches::draw(&look, area, buf);
+    }
+    if let Some(area) = areas.tools {
+        chat::view::tools::panel(&look, area, buf);
+    }
+    if let Some(area) = areas.context {
+        chat::view::next_request::draw(&look, area, buf);
+    }
+    if let Some(area) = areas.conversation {
+        chat::view::conversation::draw(&look, cache, area, buf);
+    }
+    if let Some(area) = areas.composer {
+        chat::view::composer::draw(&look, area, areas.notice.map_or(0, |notice| notice.height), buf);
+    }
+    if let Some(area) = areas.notice {
+        chat::view::composer::notice(&look, area, buf);
+    }
+    layout::rules(&look, areas, buf);
+    if let Some(area) = areas.composer {
+        chat::view::composer::popup(&look, area, buf);
+    }
+}
