@@ -125,12 +125,13 @@ impl Core {
         }
     }
 
-    /// Answers a request.
+    /// Reports the answer to a request.
     pub(super) fn answer(&self, ticket: Ticket, result: Result<Answer, Failure>) {
         self.say(Event::Answer { ticket, result });
     }
 
-    /// Sends an event. Nobody listening is no failure: the screen may be gone while an answer is still saved.
+    /// Sends an event. It is no failure if nobody listens: the screen may have closed while an answer is still being
+    /// saved.
     pub(super) fn say(&self, event: Event) {
         let _ = self.events.send(event);
     }
@@ -153,7 +154,7 @@ impl Core {
         Ok(rules)
     }
 
-    /// Tells the screen how a branch stands now.
+    /// Reports the present state of a branch to the screen.
     pub(super) fn show_branch(&mut self, id: BranchId) {
         self.plans.touch(id);
         if let Ok(session) = self.sessions.of_branch_mut(id) {
@@ -165,7 +166,7 @@ impl Core {
         }
     }
 
-    /// Tells the screen by which rules a branch is asked.
+    /// Reports the settings of a branch to the screen.
     pub(super) fn show_settings(&self, branch: &Branch) {
         let Ok(rules) = self.rules(branch) else { return };
         let settings = Settings {
@@ -179,7 +180,7 @@ impl Core {
         self.say(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
     }
 
-    /// What is kept of branches that are gone.
+    /// Forgets plans and drafts of deleted branches.
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
             self.unlatch(*id);
@@ -190,7 +191,7 @@ impl Core {
         self.drop_drafts(gone);
     }
 
-    /// Tells of nodes that are new or changed.
+    /// Reports new or changed nodes.
     pub(super) fn show_nodes(&self, session: SessionId, heads: Vec<NodeHead>) {
         if !heads.is_empty() {
             self.say(Event::Session(SessionEvent::Nodes { session, heads }));
@@ -203,7 +204,7 @@ impl Core {
     }
 }
 
-/// The tools, with the one that loads skills.
+/// Adds the tool that loads skills.
 pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> Arc<dyn RunTools> {
     Arc::new(WithAdded { inner, added: SkillTools { project: project.clone() } })
 }

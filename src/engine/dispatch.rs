@@ -74,14 +74,14 @@ impl Core {
         }
     }
 
-    /// Does a request and answers it, now or when it is done.
+    /// Carries out a request and answers it, at once or later.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
         if let Some(request) = self.wait_for_servers(ticket, request) {
             self.request_now(ticket, request);
         }
     }
 
-    /// The same, whether servers of tools are still starting or not.
+    /// The same, without waiting for tool servers.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
             self.release_claims();
@@ -274,7 +274,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about what a person edits and that has versions.
+    /// Requests about editable texts.
     fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
             EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),

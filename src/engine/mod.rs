@@ -36,10 +36,10 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often to look whether another window wrote. Reads one number; nothing is done when it is unchanged.
+/// How often to check whether another window wrote to the store, which reads one number.
 const LOOK: Duration = Duration::from_millis(700);
 
-/// A running engine. Dropping it stops it: calls are cancelled, what came is saved.
+/// A running engine. Dropping it cancels calls and saves what arrived.
 pub struct Engine {
     inbox: Sender<Inbox>,
     thread: Option<JoinHandle<()>>,

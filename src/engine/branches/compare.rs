@@ -16,9 +16,9 @@ use crate::engine::core::content;
 use crate::engine::sessions::session::SessionSnapshot;
 use std::collections::{BTreeMap, HashSet};
 
-/// Turns of a side that are told, from where the branches part.
+/// The maximum number of turns listed per side, from the point where the branches diverge.
 const TURNS: usize = 200;
-/// Characters of one message that are told.
+/// Characters shown of one message.
 const WORDS: usize = 8_000;
 
 impl DiffContext<'_> {

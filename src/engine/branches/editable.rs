@@ -137,7 +137,7 @@ impl Core {
         Ok(all.into_iter().map(|policy| policy_thing(&policy, about(&policy.name), &taken)).collect())
     }
 
-    /// A summary in a person's words: another level over the one in use, covering the same turns (undoable).
+    /// Stores a person's version of a summary: a level above the one in use, for the same turns (undoable).
     pub(crate) fn rewrite(&mut self, id: BranchId, capsule: Hash, text: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;

@@ -187,7 +187,7 @@ fn last_result(session: &Session, slot: Slot) -> bool {
     true
 }
 
-/// A fork's marks: everything but what holds for one call.
+/// The marks of a fork: all marks except those for one call.
 fn inherited(parent: &Branch) -> Vec<Mark> {
     let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
     kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
@@ -199,7 +199,7 @@ fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) 
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
 }
 
-/// Two branches of one name could not be told apart.
+/// Names of branches are unique in a session.
 pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
     if session.branches.iter().any(|branch| branch.name == name) {
         return Err(Failure::user(format!("This session already has a branch {name:?}.")).todo("Choose another name."));

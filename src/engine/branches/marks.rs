@@ -74,7 +74,7 @@ impl Core {
         Ok(marked)
     }
 
-    /// The program's own marks on a turn of which a person pins a message: the pin goes in their place.
+    /// The program's own marks on a turn that a person's pin on one of its messages replaces.
     fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
         let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
@@ -91,7 +91,7 @@ impl Core {
         }
     }
 
-    /// The mark that an act leaves, given the one that is there.
+    /// The mark that results from an act on an item with mark `before`.
     fn resulting_mark(
         &self,
         branch: &Branch,
@@ -399,7 +399,7 @@ impl Core {
 /// What an act changes of a branch's marks.
 #[derive(Default)]
 pub(crate) struct MarkChange {
-    /// Each with the reason that is told of it.
+    /// The changes, each with its reason.
     pub(crate) changes: Vec<(Change, &'static str)>,
     items: usize,
     last: String,
@@ -447,7 +447,7 @@ fn same_target(session: &Session, mark: &Mark, target: &Atom) -> bool {
     }
 }
 
-/// The turn that holds a node: on the branch's path as it stands there, else down to the node itself.
+/// The turn that contains a node: as on the branch's path if the node is on it, or else down to the node itself.
 pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let tip = session.head(branch).filter(|tip| session.tree.contains(slot, *tip)).unwrap_or(slot);
     let path = session.tree.path(tip);

@@ -16,7 +16,7 @@ use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
-/// A mark that goes, and the one that comes.
+/// A mark and the one that replaces it.
 type Swap = (Option<Mark>, Mark);
 
 impl Core {
@@ -101,7 +101,7 @@ impl Core {
         Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
 
-    /// Messages as a text that may stand on another branch. Of a result only the last turn is told; it links to all.
+    /// Writes messages as a text for another branch. A result contains only the last turn but links to all.
     fn carried_over(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;

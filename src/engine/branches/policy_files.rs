@@ -70,7 +70,7 @@ impl Core {
         }
     }
 
-    /// A policy says something else: plans under it are made anew.
+    /// Replaces a policy, which makes plans under it stale.
     fn take_policy(&mut self, name: &str, spec: PolicySpec, said: String) -> Answer {
         let same = self.setup.policies.get(name) == Some(&spec);
         self.setup.policies.insert(name.to_owned(), spec);
@@ -91,7 +91,7 @@ impl Core {
         Answer::Policies { names: self.setup.policies.keys().cloned().collect(), said }
     }
 
-    /// What the next call would be under a policy, beside how it stands.
+    /// Compares the next call under a policy with the present one.
     pub(crate) fn try_policy(
         &mut self,
         ticket: Ticket,
@@ -104,7 +104,7 @@ impl Core {
     }
 }
 
-/// A text that is no policy comes back with where its fault is; anything else is a failure.
+/// Turns an invalid policy text into an answer with the position of its error; other errors stay failures.
 fn refused(error: &ConfigError) -> Result<Answer, Failure> {
     let ConfigError::Faulty { place, key, what, nearest, .. } = error else {
         return Err(error.failure().kept("Nothing was changed; your text is kept."));

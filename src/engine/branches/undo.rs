@@ -54,8 +54,8 @@ impl Core {
         Ok(Answer::Done(format!("There is nothing to redo.{}", passed_over(&passed))))
     }
 
-    /// What remains of changes to be carried out. A mark for one call that a call has used up is gone already: where it had
-    /// replaced another mark, that one is put back; otherwise nothing remains to be done.
+    /// The changes that remain to be carried out. A mark for one call that was used up is already gone: if it had
+    /// replaced another mark, that mark is restored; otherwise nothing remains to be done.
     fn remaining(&self, changes: Vec<Change>) -> Remaining {
         let mut remaining = Remaining::default();
         for change in changes {
@@ -74,15 +74,15 @@ impl Core {
         remaining
     }
 
-    /// Whether a change goes out from a person's mark for one call that a call has used up: nothing stands there any more, or
-    /// a mark that the program made since.
+    /// Whether a change starts from a person's mark for one call that was used up, so that the item now has no mark, or
+    /// one that the program made since.
     fn is_used_up(&self, change: &Change) -> bool {
         let Change::Mark { branch, target, before: Some(before), .. } = change else { return false };
         let of_person = before.kind.once() && before.by != Actor::Engine;
         of_person && self.mark_on(*branch, target).is_none_or(|mark| mark.by == Actor::Engine)
     }
 
-    /// The mark that stands on an atom of a branch.
+    /// The mark on an atom of a branch.
     fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
         self.sessions.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
     }
@@ -137,7 +137,7 @@ impl Core {
         Ok(found)
     }
 
-    /// The present must be what the change goes out from.
+    /// Checks that the present is what the change starts from.
     fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
@@ -169,7 +169,7 @@ impl Core {
             .todo("Make the change yourself."))
     }
 
-    /// Whether a branch can be put away: nothing is coming on it, and another one is open.
+    /// Checks that a branch can be archived: no answer is arriving on it, and another branch is open.
     fn may_leave(&self, branch: BranchId) -> bool {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
@@ -216,7 +216,7 @@ impl Core {
         }
     }
 
-    /// Puts a change into memory and on the screen. `forward` tells a fork from its undoing.
+    /// Applies a change in memory and reports it to the screen. `forward` distinguishes a fork from its undo.
     pub(crate) fn apply(&mut self, change: &Change, forward: bool) {
         let (Change::Mark { branch: id, .. }
         | Change::Head { branch: id, .. }
@@ -276,7 +276,7 @@ impl Core {
         }
     }
 
-    /// Standing on a branch that was put away: stand on its parent, or on any open one.
+    /// Leaves an archived branch for its parent, or else for any open one.
     fn leave_archived(&mut self, id: BranchId) {
         let Ok(session) = self.sessions.of_branch_mut(id) else { return };
         let Ok(branch) = session.branch(id) else { return };
@@ -341,7 +341,7 @@ pub(crate) fn keep_capsules_anchor(branch: BranchId, capsules: &[Hash], anchor: 
     Write::Setting { key: capsules_key(branch, capsules), value: serde_json::to_string(&anchor).ok() }
 }
 
-/// Remembers where the window was anchored while the branch stood on a head that an operation leaves.
+/// Stores the window's anchor for the head that an operation leaves.
 pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
     Write::Setting { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
@@ -352,8 +352,7 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
     kind(a) == kind(b)
 }
 
-/// Whether an operation changed nothing but the program's own marks. Where those are gone by themselves meanwhile, undoing
-/// passes it over.
+/// Whether an operation changed only the program's own marks. If those have expired meanwhile, undo skips it.
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))

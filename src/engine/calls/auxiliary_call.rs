@@ -51,7 +51,7 @@ pub(crate) struct AuxiliaryCall {
 pub(crate) struct Prompt<'a> {
     /// What the answer is to be, in sentences: "summary".
     pub(crate) what: &'static str,
-    /// What stands as the policy in the plan.
+    /// The name of the policy in the plan.
     pub(crate) policy: &'static str,
     /// What the model is to do.
     pub(crate) instructions: &'static str,
@@ -93,7 +93,7 @@ impl AuxiliaryCall {
         self.counter.count(self.rules.model.encoding, text)
     }
 
-    /// Whether nobody wants it any more.
+    /// Whether it was canceled.
     pub(crate) fn stopped(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -9,7 +9,7 @@ use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 
 impl Core {
-    /// Has two calls laid side by side.
+    /// Has two calls compared.
     pub(crate) fn compare_calls(
         &self,
         ticket: Ticket,
@@ -22,7 +22,7 @@ impl Core {
         Ok(())
     }
 
-    /// Has an item looked at over the calls of a branch.
+    /// Has an item compared over the calls of a branch.
     pub(crate) fn compare_item(
         &self,
         ticket: Ticket,
@@ -39,7 +39,7 @@ impl Core {
         Ok(())
     }
 
-    /// Has two branches of a session laid side by side.
+    /// Has two branches of a session compared.
     pub(crate) fn compare_branches(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
         if a == b {
             return Err(Failure::user("A branch can't be compared with itself.")

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A call that is to be looked at.
+/// A call to compare.
 pub(crate) enum WantedCall {
     /// The plan that is drawn.
     Drawn(Box<PlanWithCall>),
@@ -24,7 +24,7 @@ pub(crate) enum WantedCall {
     Stored(CallSelector),
 }
 
-/// What is to be looked at.
+/// A comparison to make.
 pub(crate) enum DiffRequest {
     /// What differs between two calls; without the first, from the call before.
     Diff(Option<Box<WantedCall>>, Box<WantedCall>),
@@ -32,7 +32,7 @@ pub(crate) enum DiffRequest {
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
-    /// Waits until it is let go.
+    /// Waits until a test releases it.
     #[cfg(test)]
     Held(Receiver<()>),
 }
@@ -42,11 +42,11 @@ struct DiffQuestion {
     look: DiffRequest,
     sessions: Vec<SessionSnapshot>,
     current: Option<SessionId>,
-    /// Counts the looks in passing.
+    /// The number of a replaceable request.
     number: Option<u64>,
 }
 
-/// Takes looks in. The thread ends with it.
+/// Takes requests. The thread ends when this is dropped.
 pub(crate) struct DiffWorker {
     passing: Arc<AtomicU64>,
     closed: Arc<AtomicBool>,
@@ -136,13 +136,13 @@ impl Worker {
     }
 }
 
-/// What a look has at hand.
+/// What a comparison works with.
 pub(crate) struct DiffContext<'a> {
     pub(crate) store: &'a Store,
     pub(crate) shelf: &'a mut StoredPlans,
     sessions: &'a [SessionSnapshot],
     current: Option<SessionId>,
-    /// Whether nobody waits for it any more.
+    /// Whether the request was replaced.
     pub(crate) stale: &'a dyn Fn() -> bool,
 }
 
@@ -164,7 +164,7 @@ impl<'a> DiffContext<'a> {
     }
 }
 
-/// Something newer is looked at.
+/// A newer request replaced this one.
 pub(crate) fn stale() -> Failure {
     Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
 }

@@ -14,7 +14,7 @@ use crate::engine::sessions::session::Session;
 
 /// Calls that are handed over; older ones are in the totals.
 const MOST: usize = 4_000;
-/// Calls whose items are added up, the newest of a session.
+/// The maximum number of calls whose items are totaled, newest first.
 const MOST_USES: usize = 1_000;
 
 impl Core {
@@ -85,7 +85,7 @@ fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
     Ledger { branch: branch.id, whole, calls, older, totals, uses: UseTotals::default() }
 }
 
-/// For each node, how many messages of the person's lead to it, itself included. Parents stand before their children.
+/// For each node, the number of user messages on its path, itself included. Parents come before their children.
 fn turns(session: &Session) -> Vec<u32> {
     let tree = &session.tree;
     let mut turns: Vec<u32> = Vec::with_capacity(tree.len());

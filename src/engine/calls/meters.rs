@@ -9,19 +9,19 @@ use crate::domain::planning::plan::ContextPlan;
 use crate::store::Store;
 use std::collections::BTreeMap;
 
-/// How many of the newest calls of all models are looked at. Reading them all takes a few milliseconds; what is learned of one
-/// model ends as soon as enough of its calls were seen, for it is learned again after every call.
+/// The number of newest calls that are read, over all models. Reading them all takes a few milliseconds; learning about
+/// one model stops as soon as enough of its calls were read, because it is repeated after every call.
 const RECENT: usize = 1_000;
 
 /// Profile, model, encoding.
 type Key = (String, String, String);
 
-/// What was learned of the models that were asked about, until something is reported.
+/// Calibrations of the models that were asked about, until the next call is reported.
 #[derive(Default)]
 pub(crate) struct Meters(BTreeMap<Key, Option<Calibration>>);
 
 impl Meters {
-    /// A call was reported, here or in another window.
+    /// Forgets all calibrations, after a call was reported here or in another window.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
@@ -54,7 +54,7 @@ impl Meters {
     }
 }
 
-/// What the newest accounts teach: of one model, or of every one.
+/// Learns from the newest calls, for one model or for all.
 fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     let mut samples: BTreeMap<Key, Vec<Sample>> = BTreeMap::new();
     let read = store.recent_usage(RECENT, |report| {
@@ -75,7 +75,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }
 
-/// All that was learned, by profile, model and encoding.
+/// All calibrations, by profile, model and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     learn(store, None).into_iter().map(row).collect()

@@ -231,7 +231,7 @@ impl SessionHistory {
     }
 }
 
-/// Where an item stood in one call after the other; calls in a row in which nothing changed are one stay.
+/// The position of an item over the calls; consecutive calls without a change are one entry.
 fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
     let spans = Spans::new(session);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
@@ -263,7 +263,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
     found
 }
 
-/// Why an item stands elsewhere than in the call before.
+/// Why an item's position differs from the call before.
 fn causes(
     session: &SessionSnapshot,
     past: &SessionHistory,

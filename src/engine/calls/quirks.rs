@@ -11,8 +11,8 @@ use crate::engine::turns::state::{LiveTurn, RefusedRequest};
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
-/// The quirks of a profile's models, as they are stored. What earlier versions wrote (a list without models) is not
-/// taken: nobody knows to which model it belongs, and what still holds is learned again by one refusal.
+/// The stored quirks of a profile's models. Lists without models, as earlier versions wrote, are ignored: their model
+/// is unknown, and one refusal teaches a quirk again.
 type Stored = BTreeMap<String, Vec<Quirk>>;
 
 impl Core {

@@ -15,7 +15,7 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use uuid::Uuid;
 
-/// Branches of one race at the most: each is a call that somebody pays.
+/// The maximum number of branches in a race, each of which costs a call.
 const MOST: usize = 8;
 
 impl Core {
@@ -63,8 +63,8 @@ impl Core {
         Ok(Answer::Race(branches))
     }
 
-    /// Keeps one branch of a race and puts the others away. It takes the name of the branch that was raced, which goes with
-    /// them, unless that one has gone on since and has something of its own.
+    /// Keeps one branch of a race and archives the others. It takes the name of the raced branch, which is archived
+    /// too, unless that branch has grown since.
     pub(crate) fn keep_one(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let session = self.sessions.of_branch(id)?;
         let kept = session.branch(id)?.clone();

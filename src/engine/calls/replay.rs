@@ -105,7 +105,7 @@ impl Core {
         Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
 
-    /// The node after which a call's answer stood, or would have.
+    /// The node that a call's answer followed, or would have followed.
     fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
         let session = self.sessions.of_branch(run.branch)?;
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);

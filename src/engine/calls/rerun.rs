@@ -76,7 +76,7 @@ impl Core {
         Ok(Answer::Done(String::new()))
     }
 
-    /// Its thread told something.
+    /// Handles an event of the rerun's thread.
     pub(crate) fn on_rerun_event(&mut self, told: RerunEvent) {
         match told {
             RerunEvent::Wants(deed, reply) => self.approve_rerun(deed, reply),
@@ -110,7 +110,7 @@ impl Core {
         }
     }
 
-    /// A person's word.
+    /// A person's decision.
     pub(crate) fn decide_rerun(
         &mut self,
         consent: Consent,
@@ -168,7 +168,7 @@ impl Core {
     }
 }
 
-/// A call beside the conversation.
+/// The host of a rerun, which is not part of the conversation.
 struct SideCall {
     inbox: Mutex<Sender<Inbox>>,
     id: String,

@@ -29,7 +29,7 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// After this time a look goes through the whole folder, for what times of files and folders do not tell.
+/// After this time, the whole folder is read, to find changes that timestamps do not show.
 const WHOLE: Duration = Duration::from_secs(30);
 /// At most one event about progress in this time.
 const TELL: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ const LAST: &str = "last";
 
 /// What the thread is asked.
 pub(crate) enum Job {
-    /// A question; the answer comes as an event.
+    /// Answers a question with an event.
     Ask(Box<IndexQuestion>),
     /// The own workspace is compared with what is known of it, and maps that are wanted are drawn.
     Freshen,
@@ -88,12 +88,12 @@ impl CodeIndexer {
         Ok(Self { book, stop, thread })
     }
 
-    /// What plans and tools look at.
+    /// The index that plans and tools read.
     pub(crate) fn book(&self) -> CodeWorkspace {
         self.book.clone()
     }
 
-    /// Asks; the answer comes as an event.
+    /// Asks a question, which is answered by an event.
     pub(crate) fn ask(
         &self,
         ticket: Ticket,
@@ -209,7 +209,7 @@ impl Worker {
         full.map_err(|error| Failure::user(format!("{} cannot be read: {error}.", chosen.display())))
     }
 
-    /// The program's own folder if it was indexed, else the one indexed last, else its own.
+    /// The program's own folder if it was indexed, or else the one indexed last, or else the program's own.
     fn usual(&self) -> PathBuf {
         let own = self.book.own();
         let known = self.read().as_ref().is_some_and(|held| held.root == own)
@@ -378,7 +378,7 @@ impl Worker {
     }
 }
 
-/// A symbol's source as it stands in its file, if that is as it was read.
+/// A symbol's source from its file, if the file is unchanged since it was indexed.
 pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<SymbolSource, Failure> {
     let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
@@ -454,7 +454,7 @@ fn clear_old(folder: &Path) {
     }
 }
 
-/// The most memory that this process held, where the system tells.
+/// The peak memory of this process, if the system reports it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

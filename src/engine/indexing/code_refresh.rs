@@ -77,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Has the code looked at again while a plan that takes some of it is on the screen.
+    /// Checks the code for changes while a plan that uses it is on the screen.
     pub(crate) fn watch_code(&mut self) {
         let Ok(branch) = self.sessions.current().map(|session| session.current) else { return };
         if self.setup.patient || !self.tools.trusted || !self.plans.drawn.contains_key(&branch) {

@@ -23,11 +23,11 @@ use std::time::{Duration, Instant};
 
 /// How long a single command waits for the code to be read before it goes without.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// At most one look for changes in this time while nobody asks for one.
+/// The minimum time between checks for changes when no request needs one.
 pub(crate) const FRESH: Duration = Duration::from_secs(2);
-/// At most one look in this time while a plan is on the screen and nobody types.
+/// The minimum time between checks while a plan is on the screen.
 const WATCH: Duration = Duration::from_secs(3);
-/// And at most one in so many times the time that a look takes.
+/// The minimum pause, as a multiple of the duration of a check.
 pub(crate) const RARER: u32 = 50;
 /// Files in languages that are read from which on a folder is one of code.
 const FEW: usize = 5;
@@ -48,7 +48,7 @@ pub(crate) struct LoadedWorkspace {
     /// The rules under which it was read.
     pub(crate) sight: FileVisibility,
     pub(crate) took: Duration,
-    /// How long the last look at what is known took that found nothing, and the last through the whole folder.
+    /// How long the last check of known files and the last check of the whole folder took.
     pub(crate) short: Duration,
     pub(crate) long: Duration,
     /// Grows with every change.
@@ -85,7 +85,7 @@ struct BuiltMap {
 
 #[derive(Default)]
 struct State {
-    /// Somebody waits for a look at the folder.
+    /// Whether a reader waits for a check of the folder.
     asked: bool,
     /// Looks that are done.
     rounds: u64,
@@ -140,7 +140,7 @@ impl CodeWorkspace {
         self.own().file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Hands a job to the code indexer's thread; false when it is gone.
+    /// Sends a job to the code indexer's thread; returns false if it has ended.
     pub(crate) fn send(&self, job: Job) -> bool {
         let jobs = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
@@ -152,7 +152,7 @@ impl CodeWorkspace {
         self.told(false);
     }
 
-    /// Whether the workspace is a folder of code: it holds at least a few files in languages that are read.
+    /// Whether the workspace contains code: at least a few files in supported languages.
     pub(crate) fn holds_code(&self) -> bool {
         *self.0.holds_code.get_or_init(|| holds_code(&self.0.workspace, FEW))
     }
@@ -210,7 +210,7 @@ impl CodeWorkspace {
         state.wanted
     }
 
-    /// A look is done.
+    /// A check is done.
     pub(crate) fn told(&self, failed: bool) {
         let mut state = self.state();
         state.rounds += 1;
@@ -309,7 +309,7 @@ impl CodeWorkspace {
         self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
     }
 
-    /// Another workspace takes the place of the one that is held.
+    /// Another workspace replaces the present one.
     pub(crate) fn forget_maps(&self) {
         self.state().maps.clear();
     }

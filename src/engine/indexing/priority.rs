@@ -1,11 +1,11 @@
 //! How long retrieval may wait for an embedder.
 //! Not for: embedding (`vectors`).
 
-/// How a look may use an embedder.
+/// How a search may use an embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Priority {
-    /// Somebody types: no server elsewhere is asked.
+    /// While a person types: no remote server is asked.
     Typing,
-    /// It was asked for.
+    /// On request.
     Asked,
 }

@@ -28,7 +28,7 @@ pub(crate) struct RetrievalRequest {
     pub(crate) anyway: bool,
 }
 
-/// Where to look.
+/// Where to search.
 struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,

@@ -27,9 +27,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Messages whose vectors are looked for in the store at once.
+/// Messages whose vectors are read from the store at once.
 const LOOKED: usize = 256;
-/// Messages whose vectors are made before they are written.
+/// Messages whose vectors are made before they are stored.
 const MADE: usize = 32;
 /// How long nothing is asked of an embedder that failed.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ const TELL: Duration = Duration::from_secs(1);
 /// Vectors of questions that are remembered.
 const QUESTIONS: usize = 256;
 
-/// A message whose vectors arrived: one for each of its passages, in order.
+/// A message with its new vectors, one per passage, in order.
 pub(crate) type NewVectors = (Hash, Vec<Code>);
 
 /// What is embedded of a message, passage by passage, with the hashes under which the vectors are kept.
@@ -62,7 +62,7 @@ struct State {
     embedder: Option<Arc<dyn Embed>>,
     /// Asked for at least once in this process, and not failed since.
     known: HashSet<(SessionId, Hash)>,
-    /// To be looked for in the store.
+    /// Still to be read from the store.
     unread: VecDeque<WantedVectors>,
     /// Not in the store: to be made.
     missing: VecDeque<WantedVectors>,
@@ -112,7 +112,7 @@ struct Inner {
 pub(crate) struct Vectors(Arc<Inner>);
 
 impl Vectors {
-    /// Starts the thread. `patient`: a look waits until what the store holds is read.
+    /// Starts the thread. If `patient`, a search waits until the stored vectors are read.
     pub(crate) fn start(
         store: Store,
         events: Sender<Event>,

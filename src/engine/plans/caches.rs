@@ -11,10 +11,10 @@ use crate::retrieval::cluster::HashedQuery;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Messages remembered before the memory is emptied.
+/// Messages remembered before the cache is cleared.
 pub(crate) const REMEMBERED: usize = 50_000;
 
-/// What is remembered of messages, for one list of words.
+/// Terms of messages, for one list of words.
 #[derive(Default)]
 pub(crate) struct FactsCache {
     pub(crate) spec: Option<Adaptive>,
@@ -35,16 +35,16 @@ impl FactsCache {
     }
 }
 
-/// What a message's words tell.
+/// The terms and flags of a message.
 pub(crate) struct MessageTerms {
     pub(crate) flags: Vec<Flag>,
     pub(crate) terms: Vec<u64>,
-    /// `General` tells nothing.
+    /// `General` means unknown.
     pub(crate) task: Task,
     pub(crate) priority: Option<u8>,
 }
 
-/// Questions as they are compared, by their message's key.
+/// Hashed questions, by their message's key.
 #[derive(Default)]
 pub(crate) struct Questions(pub(crate) HashMap<Hash, Option<Arc<HashedQuery>>>);
 
@@ -55,6 +55,6 @@ impl Questions {
     }
 }
 
-/// What the tools of plans cost, as it was counted last.
+/// Tokens of the tools that were counted last.
 #[derive(Default)]
 pub(crate) struct ToolCostCache(pub(crate) Option<(Hash, Encoding, u32, Vec<ToolCost>)>);

@@ -285,8 +285,8 @@ impl Core {
         Ok(planned)
     }
 
-    /// Keeps what is drawn, and what was drawn before it where only what was looked up has changed: a person who sent that
-    /// one before the new one was on the screen gets what they saw.
+    /// Keeps the drawn plan, and the one before it if only retrieval differs: a person who sends before the new plan
+    /// reached the screen gets the plan that they saw.
     fn put_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
@@ -408,7 +408,7 @@ impl Core {
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 
-    /// Keeps a round's plan as the one on the screen.
+    /// Keeps a round's plan as the drawn one.
     pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
         let revision = self.plans.revision(branch);
         self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });

@@ -97,7 +97,7 @@ impl Core {
         Ok(())
     }
 
-    /// A body is weighed: it is told, or sent.
+    /// Reports the counts of an edited body, or sends it.
     pub(crate) fn report_edited_body(&mut self, done: EditedBody) {
         let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
         if sends && self.plans.by_hand.get(&branch) != Some(&ticket) {

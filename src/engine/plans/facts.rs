@@ -131,7 +131,7 @@ fn age(now: i64, head: &NodeHead) -> u64 {
     u64::try_from(now.saturating_sub(head.at)).unwrap_or(0) / 1_000
 }
 
-/// Messages that go by themselves.
+/// Messages that are sent by default.
 fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
     turn.heads.iter().filter(|head| bar(head, false).is_none())
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Characters to which tool results may be cut (see `context`).
 const CUTS: [u32; 3] = [300, 1_000, 5_000];
-/// Messages whose counts are remembered before the memory is emptied.
+/// Messages whose counts are remembered before the cache is cleared.
 const REMEMBERED: usize = 50_000;
 /// Bytes of contents kept at hand.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
@@ -35,7 +35,7 @@ pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
     /// How cards are made from their messages, by the hash of their text.
     pub(crate) recipes: HashMap<Hash, CardSettings>,
-    /// What was looked up.
+    /// The retrieved sets.
     pub(crate) sets: Vec<RetrievalSet>,
     /// The subject of what is asked.
     pub(crate) subject: Option<QuestionPlace>,
@@ -52,11 +52,11 @@ impl Texts for Contents {
     }
 }
 
-/// What gathering gives.
+/// A collected input, with its texts.
 pub(crate) struct BuiltInput {
     pub(crate) input: PlanInput,
     pub(crate) contents: Contents,
-    /// Messages that are still to be indexed before they can be looked through.
+    /// Messages that are not indexed yet.
     pub(crate) behind: usize,
 }
 
@@ -332,7 +332,7 @@ fn reply_to(content: &Content) -> Option<String> {
     })
 }
 
-/// Why a message is not sent by itself.
+/// Why a message is not sent by default.
 pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
     if head.end == End::Removed {
         Some(SendBarrier::Removed)

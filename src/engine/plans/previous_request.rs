@@ -15,7 +15,7 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// The last call of a branch, or of the one that it was forked from, until then.
+    /// The last call of a branch, or of its ancestor up to the fork.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
         let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);

@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 impl Core {
-    /// The text of a row of the plan drawn last, as it goes; for what stays out, as it is.
+    /// The text of a row of the last plan drawn: as sent, or in full if the row is not sent.
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         let plan = &drawn.solved.plan;
@@ -341,12 +341,12 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
     })
 }
 
-/// A provider's error at the door.
+/// Converts a provider's error.
 pub(crate) fn provider_failure(error: ProviderError) -> Failure {
     Failure::new(FailureKind::Provider, error.what).todo(error.hint)
 }
 
-/// What a server tells of a model, filled up from the table.
+/// A model as its server describes it, completed from the model table.
 fn merged(told: ModelInfo, profile: &Profile, lookup: &crate::engine::startup::setup::ModelLookup) -> ModelInfo {
     let known = lookup(&told.name, profile);
     if told.context_window == 0 {

@@ -22,7 +22,7 @@ pub(crate) struct EditedBody {
     pub(crate) draft: Draft,
     pub(crate) body: Arc<str>,
     pub(crate) sends: bool,
-    /// What would be sent otherwise: drawn already, or to be solved.
+    /// The plan that would be sent without the edit, if already drawn.
     pub(crate) base: Option<Solved>,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) made: Option<Result<(Solved, BodyCount), Failure>>,
@@ -40,7 +40,7 @@ pub(crate) struct PreviewWork {
     pub(crate) result: Option<Result<Solved, String>>,
 }
 
-/// What is being tried for a branch.
+/// The comparison that is being solved for a branch.
 pub(crate) struct TrialWork {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -54,17 +54,17 @@ pub(crate) struct TrialPlan {
     pub(crate) outline: Arc<Outline>,
 }
 
-/// One way: what is changed, how it is solved, what came out.
+/// One variant: its overrides, its snapshot, its result.
 pub(crate) struct Trial {
     pub(crate) arm: Overrides,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) price: Option<Price>,
-    /// Asks the model that the call as it stands asks, so that a server may have its beginning.
+    /// Whether it uses the same model as the present call, whose server may have cached the prefix.
     pub(crate) same_model: bool,
     pub(crate) result: Option<Result<TrialPlan, String>>,
 }
 
-/// All ways; the first is the call as it stands.
+/// All variants; the first is the present call.
 pub(crate) struct Trials {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -73,5 +73,5 @@ pub(crate) struct Trials {
     pub(crate) all: Vec<Trial>,
 }
 
-/// What a request consists of, and the plan that it was made from.
+/// A request's outline and the plan that it was made from.
 pub(crate) type PreviousRequest = (Arc<Outline>, Box<ContextPlan>);

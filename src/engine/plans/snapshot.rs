@@ -21,7 +21,7 @@ use crate::engine::startup::rules::Rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Turns looked at one by one, at the most and at the least.
+/// The maximum and minimum number of turns that are considered individually.
 const MOST_TURNS: usize = 2_000;
 const LEAST_TURNS: usize = 48;
 
@@ -53,12 +53,12 @@ pub(crate) struct Snapshot {
     pub(crate) state_missing: bool,
     pub(crate) reply: Option<NodeHead>,
     pub(crate) summaries: Summaries,
-    /// Key of the node that the open turn stands after.
+    /// The key of the node that the open turn follows.
     pub(crate) head: Option<Hash>,
-    /// The whole path, and how much of it stands before the open turn.
+    /// The whole path, and the number of its nodes before the open turn.
     pub(crate) path: Arc<PathView>,
     pub(crate) open_at: usize,
-    /// Whether older messages are to be looked through.
+    /// Whether older messages are searched.
     pub(crate) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(crate) lane: String,
@@ -83,7 +83,7 @@ pub(crate) struct Question {
     pub(crate) go_on: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
-    /// Whether older messages are to be looked through.
+    /// Whether older messages are searched.
     pub(crate) search: SearchWish,
 }
 

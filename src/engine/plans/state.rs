@@ -18,36 +18,36 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub(crate) struct ScreenDraft {
     pub(crate) branch: BranchId,
-    /// Counts the drafts; comes back with their plans.
+    /// The number of the draft, returned with its plans.
     pub(crate) generation: u64,
-    /// None once it was sent, until the screen shows the next one.
+    /// `None` after it was sent, until the screen shows the next one.
     pub(crate) draft: Option<Draft>,
 }
 
 /// See the module.
 pub(crate) struct Plans {
     pub(crate) planner: Planner,
-    /// The last plan that was drawn, by branch.
+    /// The last plan drawn, by branch.
     pub(crate) drawn: HashMap<BranchId, LastPlan>,
-    /// The plan before it, where only what was looked up differs.
+    /// The plan before it, if only retrieval differs.
     pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
     /// What the last request of a branch consisted of.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
-    /// Branches whose last request was looked for in the store.
+    /// Branches whose last request was searched for in the store.
     pub(crate) recalling: HashSet<BranchId>,
-    /// Plans that are being made, and what for.
+    /// Plans that are being made, with their purposes.
     pub(crate) under_way: HashMap<u64, PlanPurpose>,
     /// Those of them that will be sent, by branch: at most one each.
     pub(crate) latched: HashMap<BranchId, u64>,
-    /// Requests edited by hand that are about to be sent: the ticket of each.
+    /// The tickets of edited requests that are about to be sent.
     pub(crate) by_hand: HashMap<BranchId, Ticket>,
-    /// Other ways of making the next call that are being solved.
+    /// The what-if comparison under way.
     pub(crate) trying: Option<TrialWork>,
-    /// An act of which is worked out what it would do.
+    /// The preview under way.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The draft on the screen.
     pub(crate) on_screen: Option<ScreenDraft>,
-    /// Something changed since its plan was asked for.
+    /// Whether something changed since its plan was requested.
     outdated: bool,
     revisions: HashMap<BranchId, u64>,
     last_job: u64,
@@ -161,7 +161,7 @@ impl Plans {
     }
 }
 
-/// What a planning job was for.
+/// The purpose of a planning job.
 pub(crate) enum PlanPurpose {
     Draw { ticket: Option<Ticket>, generation: u64, draft: Draft, revision: u64 },
     Send { ticket: Ticket, draft: Draft, revision: u64, wanted: Option<Hash> },

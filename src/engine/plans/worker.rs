@@ -39,7 +39,7 @@ pub(crate) struct Solved {
     pub(crate) edited: bool,
 }
 
-/// What a job came to.
+/// The result of a job.
 pub(crate) type Solution = Result<Result<Solved, Arc<Blocked>>, Failure>;
 
 /// A job.
@@ -63,7 +63,7 @@ pub(crate) struct Done {
     pub(crate) solution: Solution,
 }
 
-/// How far indexing is.
+/// Progress of indexing.
 pub(crate) struct Indexed {
     /// For a plan of which branch.
     pub(crate) branch: BranchId,
@@ -71,7 +71,7 @@ pub(crate) struct Indexed {
     pub(crate) total: usize,
 }
 
-/// What comes from the thread.
+/// An event of the planner's thread.
 pub(crate) enum WorkerEvent {
     Done(Done),
     Indexed(Indexed),

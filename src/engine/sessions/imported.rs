@@ -198,7 +198,7 @@ impl Intake {
         }
     }
 
-    /// What came of it.
+    /// The result.
     fn told(self) -> Option<Imported> {
         let Self { session, title, added, known, states, head, .. } = self;
         session.map(|session| Imported { states, session, title, added, known, head })
@@ -339,7 +339,7 @@ impl Intake {
         Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
     }
 
-    /// Puts the branches where they stand.
+    /// Stores the branches with their heads.
     fn stand(
         &self,
         known: &StoreLookup<'_>,
@@ -432,7 +432,7 @@ fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = W
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
 
-/// A branch's name as it may stand in a list.
+/// A branch's name for a list.
 fn plain_name(name: &str) -> String {
     name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
 }

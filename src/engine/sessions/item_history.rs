@@ -17,7 +17,7 @@ use crate::engine::core::Core;
 use crate::engine::turns::reflect::reaches;
 use std::sync::Arc;
 
-/// Steps that are told at once: the newest.
+/// The maximum number of steps, newest first.
 const MOST: usize = 500;
 
 impl Core {

@@ -194,7 +194,7 @@ impl Core {
         writes
     }
 
-    /// Whether a memory is as a change goes out from.
+    /// Whether a memory is as the change expects.
     pub(crate) fn memory_is_current(&self, before: Option<&Memory>, after: Option<&Memory>) -> Result<bool, Failure> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Ok(true) };
         Ok(match (self.store.memory(id)?, before) {
@@ -224,7 +224,7 @@ impl Core {
         }
     }
 
-    /// Whether an atom names a memory that holds in the session of a branch.
+    /// Whether an atom names a memory that applies to the session of a branch.
     pub(crate) fn is_memory(&self, branch: BranchId, atom: &Atom) -> bool {
         let session = self.sessions.of_branch(branch).map(|session| session.card.id).ok();
         matches!(atom, Atom::Section { .. })

@@ -80,7 +80,7 @@ impl PathView {
         all - self.sums[turns.start]
     }
 
-    /// The turn that holds a position.
+    /// The turn at a position.
     pub(crate) fn turn_at(&self, position: usize) -> usize {
         self.turns.partition_point(|turn| turn.nodes.end <= position)
     }

@@ -20,7 +20,7 @@ struct Search {
     limit: usize,
 }
 
-/// Takes searches in. The thread ends with it.
+/// Takes searches. The thread ends when this is dropped.
 pub(crate) struct SearchWorker {
     newest: Arc<AtomicU64>,
     to: Sender<Search>,
@@ -35,7 +35,7 @@ impl SearchWorker {
         Ok(Self { newest, to })
     }
 
-    /// Looks for what was typed; any search before it is given up.
+    /// Searches for the typed text; an earlier search is dropped.
     pub(crate) fn look(&self, ticket: Ticket, line: String, limit: usize) {
         let number = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
         let _ = self.to.send(Search { number, ticket, line, limit: limit.min(MOST) });

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Traces given to the screen when a session opens.
 const TRACES: usize = 500;
 
-/// The setting under which a branch's draft stands.
+/// The key of the setting that stores a branch's draft.
 pub(crate) fn draft_key(branch: BranchId) -> String {
     format!("draft:{branch}")
 }
@@ -43,7 +43,7 @@ pub(crate) struct Session {
     /// All capsules, by id.
     pub(crate) capsules: HashMap<Hash, LoadedSummary>,
     pub(crate) current: BranchId,
-    /// Branches whose last answer should have had a state block and had none.
+    /// Branches whose last answer lacked the state block that it should contain.
     pub(crate) state_missing: HashSet<BranchId>,
     /// Paths of branches, for planning.
     pub(crate) paths: Paths,
@@ -120,7 +120,7 @@ impl Session {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// It as it stands, for another thread.
+    /// A copy for another thread.
     pub(crate) fn snapshot(&self) -> SessionSnapshot {
         let (tree, runs) = (self.tree.clone(), self.runs.clone());
         SessionSnapshot { id: self.card.id, tree, branches: self.branches.clone(), runs }
@@ -141,7 +141,7 @@ impl Session {
         branch.head.and_then(|id| self.tree.slot(id))
     }
 
-    /// The node's head, or a failure that says that it is gone.
+    /// The node's head, or a failure if it no longer exists.
     pub(crate) fn node(&self, id: NodeId) -> Result<&NodeHead, Failure> {
         self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
     }
@@ -187,7 +187,7 @@ impl Session {
         None
     }
 
-    /// Works one branch's state out anew.
+    /// Recomputes one branch's state.
     pub(crate) fn refresh_state(&mut self, id: BranchId) {
         let Some(at) = self.branches.iter().position(|branch| branch.id == id) else { return };
         let tip = self.head(&self.branches[at]);
@@ -196,7 +196,7 @@ impl Session {
         self.branches[at].offered = offered;
     }
 
-    /// Works all branches' states out anew.
+    /// Recomputes all branches' states.
     pub(crate) fn refresh_states(&mut self) {
         for id in self.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
             self.refresh_state(id);
@@ -223,7 +223,7 @@ impl Session {
     }
 }
 
-/// A session as it stood at a moment, to be read beside the engine.
+/// A copy of a session for other threads.
 pub(crate) struct SessionSnapshot {
     pub(crate) id: SessionId,
     pub(crate) tree: Arc<Tree>,
@@ -286,7 +286,7 @@ pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i6
 }
 
 impl Session {
-    /// A branch whose path holds a node.
+    /// A branch whose path contains a node.
     pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }

@@ -51,7 +51,7 @@ impl Sessions {
     }
 }
 
-/// What came of asking the model.
+/// A title by the model, or why there is none.
 pub(crate) struct TitleResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) session: SessionId,

@@ -121,7 +121,7 @@ impl Core {
         Ok(())
     }
 
-    /// The model's title is there, or came to nothing.
+    /// Applies the model's title, or reports the failure.
     pub(crate) fn apply_title(&mut self, titled: TitleResult) {
         let TitleResult { ticket, session, branch, sources, result, runs } = titled;
         self.sessions.titling.remove(&session);

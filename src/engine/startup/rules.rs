@@ -24,14 +24,14 @@ pub(crate) struct Rules {
     pub(crate) layout: Layout,
     pub(crate) budget: Budget,
     pub(crate) personality: String,
-    /// Texts that go with every call; says nothing about the wire.
+    /// Texts that are part of every call; not part of the wire digest.
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) tools: Vec<ToolSpec>,
     /// Tools that are switched off, each with its place among all.
     pub(crate) tools_off: Vec<(usize, ToolSpec)>,
     /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
     pub(crate) code: Option<CodeRules>,
-    /// Summaries that are made by themselves; says nothing about a request.
+    /// Automatic summaries; not part of the request.
     pub(crate) compaction: Compaction,
 }
 

@@ -25,11 +25,11 @@ pub struct Prompts {
     pub system: String,
     /// How to read history.
     pub guidelines: String,
-    /// The duty to keep a state block.
+    /// The request to keep a state block.
     pub state_request: String,
-    /// Asks to go on where an answer was cut.
+    /// The request to continue a cut-off answer.
     pub go_on: String,
-    /// How to be, unless the branch says otherwise.
+    /// The personality, unless the branch sets one.
     pub personality: String,
 }
 
@@ -48,10 +48,10 @@ pub trait Servers: Send + Sync {
 /// What is known of a model for a profile.
 pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 
-/// Makes the embedder; may take a while, so never on a thread that somebody waits for.
+/// Makes the embedder. May be slow, so it never runs on a thread that someone waits for.
 pub type OpenEmbedder = Arc<dyn Fn() -> Result<Arc<dyn Embed>, EmbedError> + Send + Sync>;
 
-/// What of a project is looked at beside its code.
+/// Which rules and skills of the workspace are used.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProjectSetup {
     /// Files with rules go.
@@ -68,52 +68,52 @@ pub struct ProjectSetup {
     pub home: Option<std::path::PathBuf>,
 }
 
-/// What a reading of the configuration changes while the engine runs.
+/// The settings that a reload of the configuration changes.
 pub struct ReloadedSettings {
     /// All profiles by name.
     pub profiles: BTreeMap<String, Profile>,
-    /// The profile used where a branch names none.
+    /// The profile for branches that name none.
     pub profile: String,
-    /// The model used where a branch names none.
+    /// The model for branches that name none.
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
-    /// What configuration says of mode, policy, layout, budget and window.
+    /// Configured defaults for mode, policy, layout, budget and window.
     pub defaults: Overrides,
-    /// Overrides the policies' wish for a state block.
+    /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,
     /// Texts.
     pub prompts: Arc<Prompts>,
-    /// Tools, where there are any.
+    /// Tools, if any.
     pub tools: Option<Arc<dyn RunTools>>,
-    /// Which servers of tools are named, read anew.
+    /// Reads the configured tool servers again.
     pub named: Arc<dyn Fn() -> ConfiguredServers + Send + Sync>,
-    /// Most bytes of a result of theirs.
+    /// The maximum bytes of their results.
     pub output_limit: usize,
-    /// What goes of the workspace's code into calls.
+    /// How calls use the workspace's code.
     pub orient: CodeSettings,
     /// Rules of the configuration about calls to tools.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
-    /// What of a project is looked at.
+    /// Which rules and skills of the workspace are used.
     pub project: ProjectSetup,
     /// Whether the workspace folder is trusted.
     pub trusted: bool,
     /// Model table.
     pub models: ModelLookup,
-    /// Settings that are others now.
+    /// Settings that changed.
     pub changed: Vec<String>,
-    /// Of these the ones that hold only from the next start on.
+    /// Those of them that apply only after a restart.
     pub later: Vec<String>,
 }
 
 /// The folder's own settings file, as the configuration knows it.
 #[derive(Clone)]
 pub struct FolderFile {
-    /// How it stands now.
+    /// Reads its present state.
     pub look: Arc<dyn Fn() -> Option<FolderSettings> + Send + Sync>,
-    /// Keeps what a person said to the settings with this digest; false where the file holds others by now.
+    /// Stores a person's decision on the settings with this digest; returns false if the file has changed.
     pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
 }
 
@@ -139,41 +139,41 @@ pub struct Setup {
     pub notices: Vec<String>,
     /// All profiles by name.
     pub profiles: BTreeMap<String, Profile>,
-    /// The profile used where a branch names none.
+    /// The profile for branches that name none.
     pub profile: String,
-    /// The model used where a branch names none.
+    /// The model for branches that name none.
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
-    /// Where the person's own policies are kept; none where nothing is saved.
+    /// The folder of the person's own policies; `None` if nothing is saved.
     pub policies_dir: Option<std::path::PathBuf>,
-    /// What configuration says of mode, policy, layout, budget and window.
+    /// Configured defaults for mode, policy, layout, budget and window.
     pub defaults: Overrides,
-    /// What this one command line says; above everything else.
+    /// Overrides from the command line, above all others.
     pub call: Overrides,
-    /// Overrides the policies' wish for a state block.
+    /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,
     /// Texts.
     pub prompts: Arc<Prompts>,
-    /// Tools, where there are any.
+    /// Tools, if any.
     pub tools: Option<Arc<dyn RunTools>>,
-    /// Servers of tools that other people wrote.
+    /// Tool servers.
     pub foreign: Arc<dyn ToolServers>,
-    /// Which of them are named, read anew; none starts any.
+    /// Reads the configured tool servers again; `None` starts none.
     pub named: Option<Arc<dyn Fn() -> ConfiguredServers + Send + Sync>>,
-    /// Most bytes of a result of theirs.
+    /// The maximum bytes of their results.
     pub output_limit: usize,
-    /// What goes of the workspace's code into calls.
+    /// How calls use the workspace's code.
     pub orient: CodeSettings,
     /// Rules about calls to tools that the settings give.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
     /// Tool rounds in a turn.
     pub rounds: u32,
-    /// How much a branch of a race may take, where the race itself does not say.
+    /// Default limits of a branch in a race.
     pub race: Limits,
-    /// What of a project is looked at.
+    /// Which rules and skills of the workspace are used.
     pub project: ProjectSetup,
-    /// What sessions are called that nobody named.
+    /// How sessions without a title are named.
     pub titles: crate::config::settings::Titles,
     /// The workspace folder.
     pub workspace: String,
@@ -189,12 +189,12 @@ pub struct Setup {
     pub servers: Arc<dyn Servers>,
     /// Token counter.
     pub counter: Arc<dyn CountTokens>,
-    /// Where vectors come from, where one is set.
+    /// The embedder, if one is set.
     pub embedder: Option<EmbedderSetup>,
     /// Plans wait until older messages are indexed and their stored vectors read (for single commands; a screen never
     /// waits).
     pub patient: bool,
-    /// Where the indexes of workspaces' code are kept; none keeps them in memory only.
+    /// The folder of code indexes; `None` keeps them in memory only.
     pub code: Option<std::path::PathBuf>,
     /// Conversations to start with (the demo).
     pub reading: Option<crate::domain::conversation::record::Reading>,

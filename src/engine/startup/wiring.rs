@@ -119,7 +119,7 @@ fn own_texts(config: &Config) -> Arc<Prompts> {
     })
 }
 
-/// What of a project is looked at.
+/// Which rules and skills of the workspace are used.
 fn project(config: &Config) -> ProjectSetup {
     let set = &config.settings.project;
     ProjectSetup {

@@ -30,18 +30,18 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::{Arc, PoisonError};
 
-/// Turns without a summary that are looked at; with more of them a person has to ask.
+/// The maximum number of unsummarized turns; with more of them, a person has to ask for a summary.
 const MOST_TURNS: usize = 1_000;
-/// Bytes of a path that are read for a summary that nobody asked for.
+/// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// Messages whose counts are remembered before the memory is emptied.
+/// Messages whose counts are remembered before the cache is cleared.
 const REMEMBERED: usize = 20_000;
 /// Messages that are read at a time.
 const BATCH: usize = 256;
 /// Turns that are counted at a time, where a few may be enough to know.
 const BATCH_TURNS: usize = 16;
 
-/// A turn that no summary stands for.
+/// A turn that no summary covers.
 struct Turn {
     number: u32,
     age: u64,
@@ -58,7 +58,7 @@ struct DueCheck {
     since: u64,
     /// The first turn in the last request's window, by its number.
     window: u32,
-    /// Tokens that stand beside the turns.
+    /// Tokens of the request besides the turns.
     fixed: u32,
     total: u32,
     encoding: Encoding,
@@ -156,8 +156,7 @@ impl Core {
         capsule.into_iter().chain(down).max()
     }
 
-    /// Remembers that turns up to `tip` are not to be summed up by themselves, unless more were put down before. What was
-    /// read of them is not kept.
+    /// Records that turns up to `tip` are not summarized automatically, unless a later rejection exists.
     pub(crate) fn record_rejection(&self, branch: &Branch, lane: &str, tip: Hash) {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
@@ -173,7 +172,7 @@ impl Core {
         }
     }
 
-    /// Summaries that undo took out of use are not made again by themselves.
+    /// Records that summaries reverted by undo are not made again automatically.
     pub(crate) fn put_down_undone(&self, changes: &[Change]) {
         for change in changes {
             let Change::Capsules { branch, before, after } = change else { continue };
@@ -187,7 +186,7 @@ impl Core {
         }
     }
 
-    /// What was put down last on a branch, or on those that it was forked from.
+    /// The last rejection on a branch or its ancestors.
     fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
         let mut at = Some(branch);
         for _ in 0..session.branches.len() {
@@ -200,7 +199,7 @@ impl Core {
         None
     }
 
-    /// It was worked out.
+    /// Starts the draft if a summary is due.
     pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
         let DueResult { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
@@ -273,7 +272,7 @@ impl Core {
         first
     }
 
-    /// A draft that nobody asked for is there.
+    /// Handles a finished automatic draft.
     pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.compaction.accept == Accept::Own) {
@@ -307,7 +306,7 @@ impl Core {
         }
     }
 
-    /// A draft that nobody asked for came to nothing: it is not tried again with every turn.
+    /// Records that an automatic draft failed, so that it is not tried again with every turn.
     pub(crate) fn automatic_draft_failed(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
@@ -353,7 +352,7 @@ fn unsummed(
     found
 }
 
-/// Tokens of a call beside its turns: instructions, pins, state, summaries, what was looked up, tools.
+/// Tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
 fn beside_turns(plan: &ContextPlan) -> u32 {
     let turns = |section: Option<Section>| {
         matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
@@ -370,7 +369,7 @@ fn window_start(plan: &ContextPlan) -> u32 {
 }
 
 impl DueCheck {
-    /// Works it out on a thread of its own.
+    /// Starts the check on a thread of its own.
     fn start(self, jobs: &Jobs<Inbox>) {
         let branch = self.branch;
         let ended = move |due: Result<Option<(u32, String)>, Failure>| {

@@ -83,7 +83,7 @@ impl Core {
         (number, cancel)
     }
 
-    /// A draft is there, or came to nothing.
+    /// Keeps a finished draft, or reports why there is none.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -246,7 +246,7 @@ impl Core {
             .todo("Draft it again."))
     }
 
-    /// A person does not want the draft, or not now: its turns are not summed up by itself again.
+    /// Rejects a draft; its turns are not summarized automatically again.
     fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
             self.summaries.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());

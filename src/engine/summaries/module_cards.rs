@@ -23,8 +23,8 @@ pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
     atom(ProjectKind::Module, root, path)
 }
 
-/// The summaries that count in a workspace, with how they stand to their files. None where the folder is not trusted, and
-/// none of files that a rule denies.
+/// The current summaries of a workspace, with their staleness. Empty if the folder is not trusted; without summaries of
+/// files that a rule denies.
 pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
     if !project.settings().1 {
         return Ok(Vec::new());
@@ -68,7 +68,7 @@ pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
 }
 
-/// What of a folder is looked at: under the person's rules, which speak of paths beneath the workspace.
+/// The bounds of a walk through a folder, under the person's rules for paths of the workspace.
 pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
     Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
 }

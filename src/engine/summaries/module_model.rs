@@ -31,14 +31,14 @@ const MOST: u32 = 24_000;
 const AROUND: u32 = 200;
 /// Bytes of one file that are shown.
 const ONE: usize = 40_000;
-/// Letters of the shortest name that is looked for.
+/// The minimum length of a name to check.
 const SHORTEST: usize = 4;
 
 /// Bytes of the model's text, and time of reading, after which it is told again how far it is.
 const TOLD: usize = 200;
 const TELL: Duration = Duration::from_millis(200);
 
-/// Tells how far a summary is.
+/// Reports the progress of a module summary.
 pub(crate) struct ProgressReporter {
     events: Sender<Event>,
     branch: BranchId,
@@ -67,7 +67,7 @@ impl ProgressReporter {
 }
 
 impl Core {
-    /// What a call about a module needs.
+    /// An auxiliary call for a module summary.
     pub(crate) fn module_job(&self, branch: &Branch) -> Result<AuxiliaryCall, Failure> {
         let rules = self.rules(branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;

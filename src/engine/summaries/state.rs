@@ -25,15 +25,15 @@ pub(crate) struct Summaries {
     pub(crate) modules: PendingModules,
 }
 
-/// Drafts that wait, and those that are being made.
+/// Drafts that wait or are being written.
 #[derive(Default)]
 pub(crate) struct Drafts {
     pub(crate) waiting: HashMap<BranchId, PendingDraft>,
     pub(crate) making: HashMap<BranchId, DraftInProgress>,
     pub(crate) last: u64,
-    /// Branches whose draft is to be used as soon as their open turn has ended.
+    /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
-    /// Tokens of messages, for those who work out what is due.
+    /// Tokens of messages, shared with the checks of what is due.
     pub(crate) counts: Counts,
 }
 
@@ -49,11 +49,11 @@ impl Drafts {
     }
 }
 
-/// A draft that is being made.
+/// A draft that is being written.
 pub(crate) struct DraftInProgress {
     pub(crate) number: u64,
     pub(crate) cancel: Arc<AtomicBool>,
-    /// Nobody asked for it.
+    /// Whether it is automatic.
     pub(crate) by_itself: bool,
     /// Its lane and the last node of its last turn.
     pub(crate) reach: (String, Hash),
@@ -62,13 +62,13 @@ pub(crate) struct DraftInProgress {
 /// Tokens of messages by key and encoding.
 pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
 
-/// What it found: the last turn to be summed up, and why.
+/// The last turn to summarize and the reason, if a summary is due.
 pub(crate) struct DueResult {
     pub(crate) branch: BranchId,
     pub(crate) due: Option<(u32, String)>,
 }
 
-/// What a job came to.
+/// The result of a job.
 pub(crate) struct DraftResult {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
@@ -78,7 +78,7 @@ pub(crate) struct DraftResult {
     pub(crate) runs: Vec<RunCard>,
 }
 
-/// A summary that was made, or could not be.
+/// A module summary, or why there is none.
 pub(crate) struct ModuleResult {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -86,11 +86,11 @@ pub(crate) struct ModuleResult {
     pub(crate) result: Result<ModuleCard, Failure>,
     /// The model's calls.
     pub(crate) runs: Vec<RunCard>,
-    /// The built-in offline model was to write it, which is no language model.
+    /// Whether the built-in offline model, which is no language model, should have written it.
     pub(crate) instead: bool,
 }
 
-/// Summaries that are being made.
+/// Module summaries that are being written.
 #[derive(Default)]
 pub(crate) struct PendingModules(pub(crate) Vec<PendingModule>);
 
@@ -102,7 +102,8 @@ pub(crate) struct PendingModule {
 }
 
 impl PendingModules {
-    /// PendingModule is begun; refused while one of the same part is being made. What is given is set once nobody wants it any more.
+    /// Begins a summary; refused while one of the same part is being written. The returned flag is set when it is
+    /// canceled.
     pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = module_cards::shown(path);
         if self.0.iter().any(|one| one.path == path) {
@@ -113,13 +114,13 @@ impl PendingModules {
         Ok(cancel)
     }
 
-    /// Nobody wants those of a branch any more: which they are.
+    /// Cancels the summaries of a branch and returns their paths.
     pub(crate) fn stop(&self, branch: BranchId) -> Vec<String> {
         let own = self.0.iter().filter(|one| one.branch == branch);
         own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
     }
 
-    /// PendingModule is over: whether it was stopped.
+    /// Ends a summary and returns whether it was canceled.
     pub(crate) fn end(&mut self, ticket: Ticket) -> bool {
         let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
         self.0.swap_remove(at).cancel.load(Ordering::Relaxed)

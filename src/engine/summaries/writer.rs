@@ -29,7 +29,7 @@ use std::sync::mpsc::Sender;
 
 /// Lines of a tool's result that tell of an error, at most, that a summary may quote.
 const ERROR_LINES: usize = 3;
-/// Bytes of a model's text after which it is told again how much there is.
+/// Bytes of a model's text between reports of progress.
 const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
@@ -47,11 +47,11 @@ pub(crate) struct Job {
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) stays: Vec<(u32, KeepReason)>,
     pub(crate) by: SummaryAuthor,
-    /// Why it is made by itself, where it is.
+    /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
     /// Asks the model, where it is the model's to write.
     pub(crate) auxiliary_call: AuxiliaryCall,
-    /// Where it is told how far it is.
+    /// Where progress is reported.
     pub(crate) events: Sender<Event>,
 }
 

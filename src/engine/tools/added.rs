@@ -7,7 +7,7 @@ use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolS
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// Tools that only look.
+/// Tools that only read.
 pub(crate) trait LookupTools: Send + Sync {
     /// The tools on offer now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;

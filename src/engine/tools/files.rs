@@ -13,7 +13,7 @@ use crate::export::secrets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes of a file that goes with a message.
+/// The maximum bytes of an attachment.
 const LARGEST: u64 = 200_000;
 
 impl Core {

@@ -9,7 +9,7 @@ use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
 
 impl Core {
-    /// The folder is trusted, or no longer; with it what its settings file says holds, or no longer does.
+    /// Trusts the folder or revokes its trust, together with its settings file.
     pub(crate) fn trust(&mut self, trusted: bool) -> Answer {
         let saved = (self.setup.save_trust)(trusted);
         self.tools.trusted = trusted;
@@ -35,7 +35,7 @@ impl Core {
         Answer::Done(more.map_or_else(|| what.to_owned(), |more| format!("{what} {more}")))
     }
 
-    /// How the folder's settings file stands, or a word on it.
+    /// Shows the folder's settings file, or records a decision on it.
     pub(crate) fn folder_settings(&mut self, act: FolderAct) -> Result<Answer, Failure> {
         match act {
             FolderAct::Show => Ok(Answer::FolderSettings(self.folder_card().map(Box::new))),

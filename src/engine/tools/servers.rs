@@ -23,14 +23,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a person approved of a tool.
+/// A tool as a person approved it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Approved {
     pub(crate) digest: Hash,
     pub(crate) description: String,
 }
 
-/// What a person said to a folder's file.
+/// A person's decision on a folder's server file.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FolderAnswer {
     digest: Hash,
@@ -38,8 +38,8 @@ struct FolderAnswer {
 }
 
 impl Core {
-    /// Servers are wanted from now on: they are started where they are not, beside everything else. A request for which
-    /// they must stand waits; then nothing is given back.
+    /// Starts the servers in the background if a request needs them. Returns the request, or `None` if it has to wait
+    /// until they have started.
     pub(crate) fn wait_for_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
             request,
@@ -140,7 +140,7 @@ impl Core {
         }
     }
 
-    /// A server stands otherwise: what is offered is worked out anew, and what a person must know is said.
+    /// Updates the offered tools after a server changed, and reports what a person must know.
     pub(crate) fn servers_changed(&mut self) {
         self.take_offered();
         for server in self.setup.foreign.servers() {

@@ -13,7 +13,7 @@ use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Folders looked at in each.
+/// The maximum number of folders in each place.
 const MOST: usize = 64;
 /// Bytes of a file that are read for its name, and for its text.
 const FIRST: u64 = 8_192;

@@ -23,24 +23,24 @@ pub(crate) struct Tools {
     pub(crate) trusted: bool,
 }
 
-/// What is kept of servers while the program runs.
+/// The state of tool servers.
 #[derive(Default)]
 pub(crate) struct ServerRegistry {
-    /// What is named, as it was read last.
+    /// The configured servers, as read last.
     pub(crate) named: ConfiguredServers,
-    /// Somebody asked for a plan, or for servers.
+    /// Whether a request needed servers.
     pub(crate) wanted: bool,
-    /// Requests that wait until none is still starting.
+    /// Requests that wait until all servers have started.
     pub(crate) waiting: Vec<(Ticket, Request)>,
-    /// How each stood when it was last told of.
+    /// The state of each server as reported last.
     pub(crate) stood: BTreeMap<String, ServerState>,
-    /// Tools that a person was told of because they are not what was approved.
+    /// Reported tools whose description differs from the approved one.
     pub(crate) told: BTreeSet<(String, Hash)>,
-    /// The folder's file was told of.
+    /// The digest of the folder's server file that was reported.
     pub(crate) file_told: Option<Hash>,
 }
 
-/// Files that are looked at.
+/// The maximum number of files.
 pub(crate) const MOST: usize = 50_000;
 
 /// How long a list of names counts as fresh.
@@ -49,12 +49,12 @@ pub(crate) const FRESH: Duration = Duration::from_secs(5);
 /// When names were read last, under which rules, the names, and whether there are more.
 pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
 
-/// The names that were read last.
+/// The file names that were read last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileNames(pub(crate) Arc<Mutex<Names>>);
 
 impl FileNames {
-    /// The names, read anew where they are old. One thread reads, the others wait for it.
+    /// The names, read again if they are old. One thread reads while others wait.
     pub(crate) fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);

@@ -11,17 +11,17 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 
-/// Calls of a session that are looked through for an id.
+/// Calls of a session that are searched for an id.
 pub(crate) const LOOKED: usize = 20_000;
 
-/// What is kept of a call's result, by the call's id.
+/// The stored result of a call, by the call's id.
 pub(crate) fn kept(store: &Store, session: SessionId, id: &str) -> Option<String> {
     let all = store.traces(session, LOOKED).ok()?;
     let trace = all.into_iter().rev().find(|trace| trace.id() == id)?;
     store.tool_output(trace.run, &trace.call_id).ok().flatten()
 }
 
-/// Notes of a call what it came to.
+/// Records the result of a call in its trace.
 pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64) {
     let Done { output, changed, exit, cut } = done;
     trace.status = Some(output.status);
@@ -44,13 +44,13 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64
     trace.more.files = changed.iter().map(texts).collect();
 }
 
-/// What is to be kept of a result beyond what the model gets.
+/// The write that stores the part of a result that the model does not get.
 pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &Done) -> Vec<Write> {
     let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
     full.map(|full| output(session, trace, full)).into_iter().collect()
 }
 
-/// A result that is kept.
+/// The write that stores a result.
 pub(crate) fn output(session: SessionId, trace: &ToolTrace, text: &str) -> Write {
     Write::PutToolOutput { session, run: trace.run, call_id: trace.call_id.clone(), text: text.into() }
 }

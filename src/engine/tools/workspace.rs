@@ -329,7 +329,7 @@ impl Project {
         changed
     }
 
-    /// Whether anything that was looked at is no longer as it was.
+    /// Whether anything that was read has changed.
     pub(crate) fn poll(&self) -> bool {
         let mut read = self.read();
         read.polls = read.polls.wrapping_add(1);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// Files of the workspace that are looked through for rules.
 const MOST: usize = 50_000;
-/// Folders whose rules are listed.
+/// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
 /// How the list of skills is named.
 pub(crate) const SKILLS: &str = "skills";

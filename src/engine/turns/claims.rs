@@ -15,7 +15,7 @@ use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the right to ask on a branch, and then everything that was done there meanwhile.
+    /// Takes the claim on a branch, then takes over changes that were made meanwhile.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// Whether nobody asks on a branch, here or in another program.
+    /// Checks that no program asks on a branch.
     pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.turns.ensure_idle(branch)?;
         self.claim(branch).map_err(|taken| {
@@ -44,8 +44,7 @@ impl Core {
         Ok(())
     }
 
-    /// Where a branch stood before the turn that is being asked on it, by this program or by another one; its head where none
-    /// is.
+    /// The head of a branch before its open turn, in this program or another; its head if no turn is open.
     pub(crate) fn before_turn(&mut self, branch: &Branch) -> Option<NodeId> {
         if let Some(live) = self.turns.live.get(&branch.id) {
             return live.before.0;
@@ -67,7 +66,7 @@ impl Core {
         at.map_or(branch.head, |question| tree.parent(question).map(|parent| tree.head(parent).id))
     }
 
-    /// Waits in line for the right to ask on a branch; answered once it is had.
+    /// Waits in line for the claim on a branch. Answered when it is granted.
     pub(crate) fn await_claim(&mut self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         self.sessions.branch(branch)?;
         match self.claim(branch) {
@@ -91,7 +90,7 @@ impl Core {
         Ok(())
     }
 
-    /// Its turn has come.
+    /// Keeps a claim that was granted.
     pub(crate) fn claim_granted(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
         self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
         self.check_store();
@@ -106,7 +105,7 @@ impl Core {
         }
     }
 
-    /// What was waited for is not wanted any more.
+    /// Releases a claim that is no longer needed.
     pub(crate) fn release_claim(&mut self, branch: BranchId) -> Answer {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
@@ -114,12 +113,12 @@ impl Core {
         Answer::Done(String::new())
     }
 
-    /// Whether a message of this program is on its way on a branch.
+    /// Whether this program asks on a branch.
     fn asks(&self, branch: BranchId) -> bool {
         self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
     }
 
-    /// Gives back what nothing is asked under any more.
+    /// Releases the claims under which nothing is asked.
     pub(crate) fn release_claims(&mut self) {
         let over: Vec<BranchId> = self
             .turns

@@ -50,7 +50,7 @@ impl Core {
         Ok(())
     }
 
-    /// The first event is here: the user message becomes a node, and the branch stands on it.
+    /// At the first event, stores the user message as a node and moves the branch's head to it.
     pub(crate) fn commit_user(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.with_live(branch, |core, live| core.write_user(branch, live))
     }
@@ -208,7 +208,7 @@ impl Core {
         Ok(())
     }
 
-    /// What the screen is told when an answer is written.
+    /// Reports a stored answer to the screen.
     fn settle(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
@@ -308,7 +308,7 @@ impl Core {
         Ok(())
     }
 
-    /// An episode's nodes: each result stands below the one before.
+    /// The nodes of an episode, in which each result follows the one before.
     fn episode(
         &self,
         branch: BranchId,

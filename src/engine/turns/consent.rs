@@ -25,11 +25,11 @@ use std::sync::mpsc::Sender;
 /// Rules of one scope that are kept at most.
 const MOST: usize = 200;
 
-/// Earlier calls that are looked at when a rule is added.
+/// Earlier calls that are checked when a rule is added.
 const LOOKED: usize = 10_000;
 
 impl Core {
-    /// A call is understood: a rule gives the word, or a person is asked.
+    /// Decides on a parsed tool call by a rule, or asks a person.
     pub(crate) fn decide_tool_call(
         &mut self,
         branch: BranchId,
@@ -57,7 +57,7 @@ impl Core {
         }
     }
 
-    /// A person's word; with a rule, the like of it is decided so from now on.
+    /// Records a person's decision, with a rule for similar calls if given.
     pub(crate) fn consent(
         &mut self,
         branch: BranchId,
@@ -152,7 +152,7 @@ impl Core {
         format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    /// All rules that hold, with where they stand.
+    /// All rules that apply, with their scopes.
     pub(crate) fn rules_listed(&self) -> Result<Answer, Failure> {
         Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
@@ -217,7 +217,7 @@ impl Core {
         Ok((count > 0).then(|| stays(count, &denied)))
     }
 
-    /// What tools changed becomes an operation, so that undo takes it back.
+    /// Records files that tools changed as an operation, so that undo reverts them.
     pub(crate) fn changed_files(&mut self, session: SessionId, changed: &[FileChange]) {
         if changed.is_empty() {
             return;

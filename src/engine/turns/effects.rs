@@ -292,7 +292,7 @@ impl Core {
         self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// The program ends: calls are stopped and what came is committed, within two seconds.
+    /// At the program's end, stops calls and commits what arrived, within two seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_rerun();
@@ -316,7 +316,7 @@ impl Core {
         }
     }
 
-    /// Ends a turn whose threads do not stop in time with what there is.
+    /// Ends a turn whose threads do not stop in time, with what arrived.
     fn let_go(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {

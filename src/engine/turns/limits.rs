@@ -25,7 +25,7 @@ impl Core {
         })
     }
 
-    /// Whether the next call may be made, of which the prompt costs so much.
+    /// Checks that the next call, whose prompt costs `prompt`, may be made.
     pub(crate) fn within(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
         let Some(watch) = &mut live.watch else { return Ok(()) };
         let refused = |limit: Limit, limits: Limits, more: &str| {

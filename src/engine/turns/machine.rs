@@ -48,7 +48,7 @@ pub enum TurnInput {
 /// What is to be done.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
-    /// The user message becomes a node and the branch's head.
+    /// Store the user message as a node and make it the branch's head.
     CommitUser,
     /// Stop the call under way.
     StopCall,
@@ -56,7 +56,7 @@ pub enum Effect {
     StopTools,
     /// Run these calls of the answer: index, name, arguments.
     RunTools(Vec<(usize, String, String)>),
-    /// The answer becomes a node; the run is closed.
+    /// Store the answer as a node and close the run.
     CommitAnswer {
         /// What it says.
         content: Content,
@@ -83,7 +83,7 @@ pub enum Effect {
     },
 }
 
-/// A tool call as it comes in pieces.
+/// A tool call that arrives in pieces.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PartialCall {
     /// Which call of the answer, as the server numbers them.
@@ -131,7 +131,7 @@ impl Arrived {
         }
     }
 
-    /// Whether nothing came.
+    /// Whether nothing arrived.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
@@ -179,7 +179,7 @@ pub struct TurnState {
     pub round: u32,
     /// The last round that may call tools.
     pub rounds: u32,
-    /// What came in this round.
+    /// What arrived in this round.
     pub arrived: Arrived,
     /// The user message is a node (or there is none to make).
     pub committed: bool,

@@ -15,7 +15,7 @@ pub(crate) const REQUEST: &str = "When you ask a question and need its answer, e
 /// Characters of a question that are sent back.
 const LONGEST: usize = 500;
 
-/// The question as it stands before the message that answers it.
+/// The question before the message that answers it.
 pub(crate) fn text(pending: &PendingQuestion) -> String {
     let question: String = pending.question.chars().take(LONGEST).collect();
     render_forms::fenced("The user's message answers this question, which you asked", &question)

@@ -67,7 +67,7 @@ pub(crate) struct TurnEndChanges {
     pub(crate) said: Vec<String>,
 }
 
-/// What the reflection of one turn goes by.
+/// The input of a turn's reflection.
 pub(crate) struct TurnEndInput<'a> {
     pub(crate) session: &'a Session,
     pub(crate) branch: &'a Branch,
@@ -90,7 +90,7 @@ impl TurnEndInput<'_> {
         self.key(self.path.turns[turn].nodes.start)
     }
 
-    /// The older turn that holds a node of the path.
+    /// The older turn that contains a node of the path.
     fn turn_of(&self, key: Hash) -> Option<usize> {
         let slot = self.session.tree.by_key(key)?;
         let at = self.session.tree.depth(slot) as usize;
@@ -366,7 +366,7 @@ fn marked<'a>(scene: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
     own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
 }
 
-/// What stands on a turn once the marks have changed.
+/// The mark on a turn after the changes.
 fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
     let mut held = ItemMarks::Free;
     for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {

@@ -41,7 +41,7 @@ pub(crate) fn settle(
     told
 }
 
-/// Why an answer that came to its end is no success.
+/// Why a complete answer is a failure.
 fn unfit(arrived: &Arrived) -> Option<&'static str> {
     if arrived.calls.iter().any(|call| call.name.is_empty()) {
         return Some("The answer calls a tool without naming it, so no tool was run.");
@@ -50,7 +50,7 @@ fn unfit(arrived: &Arrived) -> Option<&'static str> {
     silent.then_some("The answer has neither text nor a tool call.")
 }
 
-/// Gives a new id to each call whose id another call has, in this answer or in the request.
+/// Gives a new id to each call whose id is not unique in the answer and the request.
 fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
     let mut taken = ids(wire);
     let mut told = Vec::new();
@@ -71,7 +71,7 @@ fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
     told
 }
 
-/// Nine letters and digits: the one form that every server takes back.
+/// Nine letters and digits, the only form that every server accepts.
 fn fresh(run: RunId, at: usize, taken: &HashSet<String>) -> String {
     let id = |salt: u64| {
         let fields = Fields::new("another call").text(&run.to_string()).number(at as u64).number(salt);

@@ -38,7 +38,7 @@ pub(crate) struct Turns {
     pub(crate) asides: Asides,
     /// The tool call that a person runs again.
     pub(crate) rerun: Option<RunningCall>,
-    /// Answers whose use of items is still to be worked out.
+    /// Answers whose use of items is not determined yet.
     pub(crate) unchecked: Vec<AnswerToCheck>,
 }
 
@@ -61,18 +61,18 @@ pub(crate) struct LiveTurn {
     pub(crate) draft: Draft,
     /// The user message that is not a node yet.
     pub(crate) user: Option<(NodeHead, Content)>,
-    /// The node after which the next one stands.
+    /// The node that the next one follows.
     pub(crate) after: Option<NodeId>,
-    /// Where the branch's head is, as far as we moved it.
+    /// The branch's head after our last move.
     pub(crate) head: Option<NodeId>,
-    /// How the branch stood before the turn: its head, its window's anchor.
+    /// The branch's head and the window's anchor before the turn.
     pub(crate) before: (Option<NodeId>, Option<Anchor>),
-    /// The turn began elsewhere than at the head, so that its end moves the head by a person's act.
+    /// Whether the turn started elsewhere than at the head, so that its end moves the head.
     pub(crate) moves: bool,
     pub(crate) card: RunCard,
     pub(crate) solved: Solved,
     pub(crate) model: ModelInfo,
-    /// What the present call's prompt costs as far as is known before the answer.
+    /// The estimated cost of the present call's prompt.
     pub(crate) prompt_micro: Option<u64>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) failure: Option<Failure>,
@@ -87,23 +87,23 @@ pub(crate) struct LiveTurn {
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused for its form, until the next one is there.
     pub(crate) refused: Option<crate::engine::turns::state::RefusedRequest>,
-    /// What is still to be done, in order.
+    /// Effects that are still to be carried out, in order.
     pub(crate) pending: VecDeque<Effect>,
-    /// The store refused the first of them; it is tried again now and then.
+    /// Whether the store refused the first of them; it is retried periodically.
     pub(crate) stalled: bool,
-    /// The branch was moved away meanwhile (in another window): what comes is kept beside it.
+    /// Whether another window moved the branch meanwhile, so that the answer is stored beside it.
     pub(crate) detached: bool,
-    /// The operation that undoes the head's move is written.
+    /// Whether the operation that undoes the head's move is stored.
     pub(crate) undoable: bool,
     /// The limits of a branch of a race.
     pub(crate) watch: Option<LimitWatch>,
 }
 
-/// A branch of a race whose turn is under way.
+/// The limits of a race's branch whose turn is under way.
 pub(crate) struct LimitWatch {
     pub(crate) limits: Limits,
     pub(crate) began: Instant,
-    /// What its ended calls took.
+    /// The usage of its finished calls.
     pub(crate) before: RaceUsage,
     /// Tokens and cost of the present call, as estimated.
     pub(crate) now: (u32, Option<u64>),
@@ -127,13 +127,13 @@ impl LimitWatch {
     }
 }
 
-/// A call that waits for a person.
+/// A tool call that waits for a person.
 pub(crate) struct WaitingCall {
     pub(crate) asking: Arc<PendingApproval>,
     pub(crate) reply: Sender<CallDecision>,
 }
 
-/// A request that was refused for its form.
+/// A request that a server refused because of its form.
 pub(crate) struct RefusedRequest {
     pub(crate) digest: Hash,
     pub(crate) quirk: Quirk,
@@ -143,20 +143,20 @@ pub(crate) struct RefusedRequest {
 /// A claim that this program holds.
 pub(crate) struct HeldClaim {
     pub(crate) _claim: Claim,
-    /// It was waited for and nothing was asked under it yet.
+    /// Whether it was waited for and not used yet.
     pub(crate) unused: bool,
 }
 
-/// A question that waits for its plan.
+/// A side question that waits for its plan.
 pub(crate) struct UnplannedAside {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) text: Arc<str>,
-    /// The node after which it would stand.
+    /// The node that it would follow.
     pub(crate) base: Option<NodeId>,
 }
 
-/// A question that is asked.
+/// A side question that was asked.
 pub(crate) struct Aside {
     pub(crate) view: AsideView,
     pub(crate) base: Option<NodeId>,
@@ -166,14 +166,14 @@ pub(crate) struct Aside {
     pub(crate) price: Option<Price>,
     pub(crate) prompt_micro: Option<u64>,
     pub(crate) cancel: Arc<AtomicBool>,
-    /// Nobody wants the answer any more; its call is still counted.
+    /// Whether the answer was discarded; its call still counts.
     pub(crate) dropped: bool,
 }
 
-/// All that are open.
+/// All open side questions, by run.
 pub(crate) type Asides = HashMap<RunId, Aside>;
 
-/// An answer of which is still to be found out what it used.
+/// An answer whose use of items is not determined yet.
 pub(crate) struct AnswerToCheck {
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,
@@ -184,20 +184,20 @@ pub(crate) struct AnswerToCheck {
     pub(crate) traces: Vec<ToolTrace>,
 }
 
-/// The call under way.
+/// The rerun under way.
 pub(crate) struct RunningCall {
     pub(crate) session: SessionId,
     pub(crate) view: AgainView,
-    /// The result of then.
+    /// The original result.
     pub(crate) before: Option<String>,
-    /// Where the word goes.
+    /// Where to send the decision.
     pub(crate) reply: Option<Sender<CallDecision>>,
     pub(crate) cancel: Arc<AtomicBool>,
 }
 
-/// What its thread tells.
+/// An event of the rerun's thread.
 pub(crate) enum RerunEvent {
-    /// It is understood and waits for a word.
+    /// The call was parsed and waits for a decision.
     Wants(ToolEffect, Sender<CallDecision>),
     /// It ended.
     Ended(Box<Done>, u64),

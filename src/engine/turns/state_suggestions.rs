@@ -26,7 +26,7 @@ use uuid::Uuid;
 const MOST: usize = 5;
 /// Shorter words would be found everywhere.
 const SHORTEST: usize = 8;
-/// Messages in which named words are looked for.
+/// Messages that are searched for named words.
 const HITS: usize = 40;
 
 /// What an answer brings beside itself.

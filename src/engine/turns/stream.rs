@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// How often what came is passed on, and how often it is saved.
+/// How often new text is reported and saved.
 const PASS_ON: Duration = Duration::from_millis(24);
 const SAVE: Duration = Duration::from_millis(150);
 const SAVE_BYTES: usize = 4 * 1024;
 
-/// What such a thread reports.
+/// A report of a call's or tool's thread.
 pub(crate) enum Report {
     /// Pieces of an answer, in order, and the tokens of all text so far.
     Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
@@ -30,9 +30,9 @@ pub(crate) enum Report {
     Ended { run: RunId, outcome: Box<Outcome> },
     /// A tool began.
     ToolBegan { run: RunId, index: usize },
-    /// A call is understood and waits for a word.
+    /// A call was parsed and waits for a decision.
     ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
-    /// A tool said something.
+    /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
     ToolEnded { run: RunId, index: usize, done: Box<Done>, millis: u64 },
@@ -49,7 +49,7 @@ pub(crate) struct Call {
     pub(crate) cancel: Arc<AtomicBool>,
     /// When it is stopped.
     pub(crate) until: Option<Instant>,
-    /// What comes is saved piece by piece.
+    /// Whether the text is saved while it arrives.
     pub(crate) saves: bool,
 }
 

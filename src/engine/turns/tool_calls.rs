@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often a call that waits for a word looks whether it was stopped.
+/// How often a waiting call checks whether it was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is said to a call.
+/// The decision on a call.
 pub(crate) struct CallDecision {
-    /// The word.
+    /// The decision.
     pub(crate) consent: Consent,
-    /// The rules about files, as they held when it was given.
+    /// The rules about files at the time of the decision.
     pub(crate) sight: FileVisibility,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn lost_call(failure: &Failure) -> Done {
     said(ToolStatus::Failed, format!("[failed] {}", failure.what))
 }
 
-/// Who is asked and told of a call.
+/// Who decides on a call and receives its output.
 pub(crate) trait Host: Sync {
     /// The call is understood and waits for a word.
     fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);

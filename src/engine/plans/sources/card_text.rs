@@ -14,9 +14,9 @@ pub(crate) struct CardSettings {
     pub(crate) node: NodeId,
     /// Its key.
     pub(crate) key: Hash,
-    /// What stands before each passage, and where that is in the message's text.
+    /// The text before each passage, and the passage's range in the message.
     parts: Vec<(String, u32, u32)>,
-    /// What stands behind the last.
+    /// The text after the last passage.
     tail: String,
 }
 

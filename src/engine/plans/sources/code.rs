@@ -45,7 +45,7 @@ const PART: usize = 120;
 /// Tokens that the frame around touchpoints takes at most.
 const FRAME: u32 = 64;
 
-/// A look for symbols that is to follow, once it is known which lines go anyway.
+/// A symbol search that runs once it is known which lines are sent anyway.
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
@@ -145,7 +145,7 @@ fn gist(card: &ModuleCard) -> String {
     said.chars().take(PART).collect()
 }
 
-/// The files and symbols that stand behind the message, which count as focus.
+/// Files and symbols attached to the message, which count as focus.
 fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>)> {
     let text = snapshot.draft.as_ref().map(|(_, content)| content.words());
     let held = crate::domain::conversation::attachment::held(text.as_deref().unwrap_or(asked));
@@ -319,7 +319,7 @@ impl Put<'_> {
         self.put(&looked, &margin, most);
     }
 
-    /// Tokens that code may take of what may be looked up.
+    /// Tokens that code may use of the retrieval allowance.
     fn most(&self) -> u32 {
         let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
         (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
@@ -385,7 +385,7 @@ impl Put<'_> {
     }
 }
 
-/// What a message says itself, without what stands behind it.
+/// A message's text without its attachments.
 fn own_words(asked: &str) -> &str {
     asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
 }

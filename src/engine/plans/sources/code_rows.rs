@@ -80,7 +80,7 @@ pub(crate) fn near_row(
     }
 }
 
-/// The row that says why no code was looked up.
+/// The row that says why no code was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
     NotSent {
         atom: heading_atom(),

@@ -23,11 +23,11 @@ use crate::engine::plans::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Tool calls that are looked back.
+/// How many earlier tool calls are checked.
 const LOOKED: usize = 500;
 /// Characters of each side that are quoted.
 const QUOTED: usize = 600;
-/// What stands over the pair.
+/// The heading of the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
 /// An earlier failure like the newest one of the open turn, and the first call that worked after it: the same call again,
@@ -77,7 +77,7 @@ pub(crate) fn add(
     put(builder, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
 }
 
-/// Positions of what is quoted by pairs among those that are not looked through again.
+/// Adds the positions of quoted pairs to those that retrieval skips.
 pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
     let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));

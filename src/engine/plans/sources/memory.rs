@@ -29,7 +29,7 @@ const STANDING: usize = 3;
 const STANDING_LONGEST: usize = 120;
 /// Memories that fit and do not go, which get a row.
 const NEAR: usize = 8;
-/// The share of what may be looked up: one part of so many.
+/// The share of the retrieval allowance, as a divisor.
 const SHARE: u32 = 3;
 
 /// The memories that share words with a text, best first (in hundredths of what the shorter of the two says).

@@ -9,7 +9,7 @@ use crate::retrieval::index::words::{Analyzer, Term};
 use crate::store::Store;
 use std::sync::Arc;
 
-/// Memories that are looked through: the newest so many.
+/// The maximum number of memories, newest first.
 pub(crate) const LOOKED: usize = 2_000;
 
 /// A memory with its terms.
@@ -18,7 +18,7 @@ pub(crate) struct MemoryTerms {
     pub(crate) terms: Vec<Term>,
 }
 
-/// The memories of the session that was planned for last.
+/// The memories of the session that was planned last.
 pub(crate) struct Memories {
     pub(crate) store: Store,
     pub(crate) kept: Option<(SessionId, Option<String>, Arc<Vec<MemoryTerms>>)>,

@@ -34,7 +34,7 @@ const FRAME: u32 = 48;
 /// How like a query passages are, by their numbers.
 type Cosines = Vec<(u32, f32)>;
 
-/// What is to be looked for, where, and in what room.
+/// A query, its scope and its token budget.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
@@ -51,7 +51,7 @@ pub(crate) struct RetrievalQuery<'a> {
 /// What was found, with what cards need to be written.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
-    /// What was looked with.
+    /// The embedder that was used.
     pub(crate) query: String,
     pub(crate) among: u32,
     pub(crate) filled: Filled,
@@ -235,7 +235,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Says that nothing is looked up yet, or at all; a person who would not have it is warned.
+/// Adds a row that says why nothing is searched; warns a person who turned search off.
 fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
@@ -284,7 +284,7 @@ fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<
     out
 }
 
-/// The turn at a position of the path, where it is looked at by itself.
+/// The turn at a position of the path, if it is considered individually.
 pub(crate) fn turn_at(snapshot: &Snapshot, input: &PlanInput, at: usize) -> Option<Atom> {
     let mut turns = input.turns.iter().zip(&snapshot.turns);
     turns.find(|(_, heads)| (heads.at..heads.at + heads.heads.len()).contains(&at)).map(|(turn, _)| turn.atom)
@@ -348,7 +348,7 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
     u32::try_from((path.turn_at(at) + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
-/// The row that says why nothing was looked up.
+/// The row that says why nothing was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
     let messages = if among == 1 { "message" } else { "messages" };
     NotSent {

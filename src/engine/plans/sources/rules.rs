@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Calls to tools that are looked at for the paths that they touched.
+/// Tool calls that are checked for the paths that they touched.
 const TRACES: usize = 64;
 /// Messages before the open turn whose calls count as near.
 const LATELY: usize = 2_000;
@@ -49,7 +49,7 @@ struct Candidate {
     below: bool,
 }
 
-/// Adds what goes, and rows for what does not.
+/// Adds what is sent, and rows for what is not.
 pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut BuiltInput) -> Result<(), Failure> {
     let Some(project) = builder.project.clone() else { return Ok(()) };
     let near = near(builder, snapshot, found)?;
@@ -186,7 +186,7 @@ fn modules(
     Ok(candidates)
 }
 
-/// Whether a text holds a name as a word of its own.
+/// Whether a text contains a name as a separate word.
 fn speaks_of(text: &str, name: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     !name.is_empty()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Questions among which subjects are told apart: so many of the last, so that the cost does not grow with the history.
 const LOOKED: usize = 32;
-/// Questions remembered before the memory is emptied.
+/// Questions remembered before the cache is cleared.
 const REMEMBERED: usize = 4_096;
 /// Bytes of a question that are read.
 const READ: usize = 4_096;

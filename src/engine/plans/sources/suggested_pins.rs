@@ -16,7 +16,7 @@ use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
 use std::collections::HashSet;
 
-/// Answers with suggestions that are looked at, newest first.
+/// Answers with suggestions that are checked, newest first.
 const ANSWERS: usize = 64;
 /// Suggestions that wait at once; older ones wait until these are decided.
 const WAITING: usize = 8;
@@ -101,7 +101,7 @@ fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Sugge
     }
 }
 
-/// The message that stands for an item whose absence mattered.
+/// The message that represents an item whose absence mattered.
 pub(crate) fn first(atom: &Atom) -> Option<Hash> {
     match *atom {
         Atom::Turn { user: key, .. }

@@ -36,21 +36,21 @@ impl LoadedSummary {
         Self { capsule: Arc::new(capsule), users, tips, nodes }
     }
 
-    /// Whether it stands for this turn.
+    /// Whether it covers this turn.
     fn covers(&self, user: Hash, tip: Hash) -> bool {
         self.users.get(&user) == Some(&tip)
     }
 }
 
-/// A capsule that goes.
+/// A summary that is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentSummary {
     pub(crate) capsule: Arc<Summary>,
-    /// Why it is stale, where it goes all the same.
+    /// Why it is stale, if it is sent anyway.
     pub(crate) stale: Option<&'static str>,
-    /// It is of another lane: it goes where the question names that one.
+    /// Whether it belongs to another lane, so that it is sent only if the question names that lane.
     pub(crate) elsewhere: bool,
-    /// It is the level before the one that follows.
+    /// Whether it is the level below the next one.
     pub(crate) older: bool,
     /// Names of tasks that it sums up to their ends.
     pub(crate) tasks: Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) struct Summaries {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Where capsules are looked at: a path with the marks that count on it.
+/// The path and marks for which summaries are chosen.
 pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
