@@ -21,13 +21,33 @@ pub(crate) fn trouble(model: &mut Model, failure: &Failure) {
     model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }
 
-/// Shows an answer that is only a sentence, or a failure. Other answers show nothing: what they bring arrives as an event
-/// too.
+/// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one has to be placed: screens
+/// take the answers that they wait for before they come here, and what the rest changed arrives as events.
+#[deny(clippy::wildcard_enum_match_arm)]
+#[expect(clippy::match_same_arms, reason = "a table, in groups")]
 pub(crate) fn said(model: &mut Model, result: Result<Answer, Failure>) {
-    match result {
-        Ok(Answer::Done(text) | Answer::Text(text)) => model.status.say(Severity::Notice, text, model.now),
-        Ok(_) => {}
-        Err(failure) => trouble(model, &failure),
+    use Answer as A;
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(failure) => return trouble(model, &failure),
+    };
+    match answer {
+        A::Done(text) | A::Text(text) => model.status.say(Severity::Notice, text, model.now),
+        // The session, its messages and branches.
+        A::Sessions(_) | A::Found(_) | A::Opened(_) | A::Bodies(_) | A::Transcript(_) | A::Imported { .. } => {}
+        A::Branch(_) | A::Compared(_) | A::Steps(_) | A::Added(_) | A::Race(_) | A::Asked { .. } => {}
+        // Plans and calls.
+        A::Planned(_) | A::WhatIf(_) | A::Preview(_) | A::Raw(_) | A::Weighed(_) | A::Retrieved(_) => {}
+        A::Runs(_) | A::Ledger(_) | A::Uses(_) | A::StoredPlan { .. } | A::Diff(_) | A::History(_) => {}
+        A::Replayed { .. } | A::Replaying(_) => {}
+        // Summaries, memories, policies.
+        A::Draft(_) | A::Summaries(_) | A::Stats(_) | A::Memories(_) | A::Modules(_) | A::Editables(..) => {}
+        A::Policies { .. } | A::Refused(_) => {}
+        // Tools, files, code.
+        A::Toolbox(_) | A::Rules(_) | A::Traces(_) | A::Trace(_) | A::Files(_) | A::Attached { .. } => {}
+        A::Project(_) | A::Indexed(_) | A::Code(_) | A::Symbols(_) | A::Source(_) | A::Map(_) => {}
+        // The program.
+        A::Models(_) | A::Meters(_) | A::Doctor(_) | A::Backups(_) | A::FolderSettings(_) => {}
     }
 }
 
