@@ -1,8 +1,10 @@
-//! What planning and looking through older messages cost with 1,000, 100,000 and 1,000,000 messages in a real store, typed
-//! key by key at the engine's door as the workbench does it: copy what matters, gather, solve, render.
-//! `cargo bench --bench bounded [-- MOST]`; stores are made in the temporary folder (1 GB for a million) and deleted.
-//! Each store holds one session whose path is all of its messages, and beside it one of 1,000. Making, first opening (which
-//! indexes) and measuring are processes of their own, so that each one's memory can be told.
+//! The cost of planning and searching older messages with 1,000, 100,000, and 1,000,000 messages in a real store, with
+//! plans requested for every keystroke as in the workbench: snapshot, input, solve, render.
+//! `cargo bench --bench bounded [-- MOST]`. Stores are created in the temporary folder (1 GB for a million messages)
+//! and deleted.
+//!
+//! Each store holds one session whose path contains all of its messages, and a second one of 1,000. Creation, the first
+//! opening (which indexes), and measurement run in separate processes, so that memory is measured separately.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(
@@ -39,9 +41,9 @@ use std::time::{Duration, Instant};
 use support::bench::{Bench, Client, Model, message};
 
 const SIZES: [usize; 3] = [1_000, 100_000, 1_000_000];
-/// Messages of the session beside.
+/// Messages of the second session.
 const BESIDE: usize = 1_000;
-/// Keystrokes and queries that are timed.
+/// How many keystrokes and queries are timed.
 const SAMPLES: usize = 200;
 
 fn main() {
@@ -76,7 +78,7 @@ fn child(step: &str, size: usize, store: &PathBuf) {
     assert!(status.success(), "{step} {size}");
 }
 
-/// Kilobytes of this process as the system tells them.
+/// A memory figure of this process in kilobytes, as the system reports it.
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
@@ -93,7 +95,7 @@ fn start(store: &Path) -> (Bench, Client) {
     let client = bench.start_with(|setup| {
         setup.store = store;
         setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("they are sound");
+        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
         setup.models = Arc::new(|name, _| ModelInfo {
             name: name.into(),
             context_window: 1_047_576,
@@ -108,7 +110,7 @@ fn start(store: &Path) -> (Bench, Client) {
     (bench, client)
 }
 
-/// Opens a session; gives its branch.
+/// Opens a session and returns its branch.
 fn open(client: &mut Client, title: &str) -> BranchId {
     let session = Some(title.to_owned());
     match client.must(Request::Session(SessionRequest::Open { session, branch: None, create: false })) {
@@ -122,7 +124,7 @@ fn mode(client: &mut Client, branch: BranchId, mode: Mode) {
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
 }
 
-/// The first plan with a look: every message is indexed.
+/// The first plan with a search, after which every message is indexed.
 fn first(store: &Path) {
     let (_bench, mut client) = start(store);
     let since = Instant::now();
@@ -139,7 +141,7 @@ fn first(store: &Path) {
     client.stop();
 }
 
-/// Plans until every message is indexed; gives the time of the first plan, which does not wait.
+/// Plans until every message is indexed. Returns the time of the first plan, which does not wait.
 fn indexed(client: &mut Client, branch: BranchId) -> Duration {
     let draft = message("what did you say about it back then?");
     let since = Instant::now();
@@ -181,13 +183,13 @@ fn typed(client: &mut Client, branch: BranchId, dice: &mut Dice) -> Vec<Duration
     times
 }
 
-/// Times of the look alone, and of request to answer.
-fn looked(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Duration>, Vec<Duration>) {
+/// Times of the search alone, and from request to answer.
+fn search_times(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Duration>, Vec<Duration>) {
     let (mut alone, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         let query = fill::question(dice, stops);
         let since = Instant::now();
-        let wish = Request::Plan(PlanRequest::Retrieve {
+        let request = Request::Plan(PlanRequest::Retrieve {
             session: Some(fill::LONG.to_owned()),
             branch: None,
             query,
@@ -195,7 +197,7 @@ fn looked(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Duration>, 
             budget: Some(4_000),
             anyway: true,
         });
-        let Answer::Retrieved(found) = client.must(wish) else { panic!("no answer") };
+        let Answer::Retrieved(found) = client.must(request) else { panic!("no answer") };
         whole.push(since.elapsed());
         alone.push(Duration::from_micros(found.set.elapsed_us));
         assert!(!found.items.is_empty(), "something is found");
@@ -224,8 +226,8 @@ fn measure(size: usize, store: &Path) {
     indexed(&mut client, long);
     let loaded = since.elapsed();
     let light = typed(&mut client, long, &mut dice);
-    let (rare, _) = looked(&mut client, false, &mut dice);
-    let (mixed, whole) = looked(&mut client, true, &mut dice);
+    let (rare, _) = search_times(&mut client, false, &mut dice);
+    let (mixed, whole) = search_times(&mut client, true, &mut dice);
     let files = std::fs::read_dir(store.parent().unwrap()).unwrap().flatten();
     let disk: u64 =
         files.filter_map(|file| file.metadata().ok()).filter(std::fs::Metadata::is_file).map(|m| m.len()).sum();

@@ -1,10 +1,14 @@
-//! Do touchpoints hold the files and symbols that a change touched, told from its message alone? How fast is the index?
+//! Recall of touchpoints: do they contain the files and symbols that a commit changed, given only its message? And the
+//! speed of the index.
 //!
-//! `cargo bench --bench code -- DIR COMMITS.jsonl [DIR COMMITS.jsonl …]` measures recall of files and symbols at 1,000, 4,000
-//! and 8,000 tokens (o200k, counted, not guessed) over commits `{id, query, files, symbols}`, beside plain grep and beside a
-//! map of the most central symbols, in the same run. A symbol counts when an item bears its name in a file that was touched.
-//! `cargo bench --bench code -- --times DIR` copies DIR, indexes the copy, changes one file and asks 200 questions, beside
-//! universal-ctags where that is installed. Without arguments it does both on pleach's own sources and questions of its own.
+//! `cargo bench --bench code -- DIR COMMITS.jsonl [DIR COMMITS.jsonl …]` measures recall of files and symbols at 1,000,
+//! 4,000, and 8,000 tokens (counted with o200k) over commits `{id, query, files, symbols}`, compared with plain grep
+//! and with a map of the most central symbols in the same run. A symbol counts when an item has its name in a changed
+//! file.
+//!
+//! `cargo bench --bench code -- --times DIR` copies DIR, indexes the copy, changes one file, and asks 200 questions,
+//! compared with universal-ctags if installed. Without arguments it does both with pleach's own sources and its own
+//! questions.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
@@ -40,7 +44,7 @@ struct Commit {
     symbols: Vec<String>,
 }
 
-/// Files and symbols in what is sent.
+/// The files and symbols that are sent.
 type Sent = (BTreeSet<String>, BTreeSet<(String, String)>);
 
 struct Disk {
@@ -89,7 +93,7 @@ fn commits(file: &str) -> Vec<Commit> {
     text.lines().map(|line| serde_json::from_str(line).expect("a commit on each line")).collect()
 }
 
-/// Questions about pleach itself, each with what answers it.
+/// Questions about pleach, each with the symbols that answer it.
 fn own_questions() -> Vec<Commit> {
     let ask = |query: &str, file: &str, symbol: &str| Commit {
         query: query.into(),
@@ -174,7 +178,7 @@ fn by_centrality(index: &Index) -> Vec<Hit> {
     order.into_iter().filter(|(_, id)| index.symbol(*id).is_some()).map(hit).collect()
 }
 
-/// Every line of every file that was parsed, in lower case.
+/// Every line of every parsed file, in lowercase.
 struct Lines(Vec<(String, Vec<String>)>);
 
 impl Lines {
@@ -187,7 +191,7 @@ impl Lines {
         Self(files.map(|file| (file.shown.to_string(), read(&file.path))).collect())
     }
 
-    /// `path:line: text` of the lines with most of the words, until the budget is full.
+    /// `path:line: text` of the lines with most of the query's words, until the budget is used up.
     fn grep(&self, index: &Index, text: &str, budget: u32, count: &dyn Fn(&str) -> u32) -> Sent {
         let low = text.to_lowercase();
         let words: BTreeSet<&str> = words_of(&low).filter(|word| word.len() > 2 && !is_stop(word)).collect();
@@ -209,7 +213,7 @@ impl Lines {
                 break;
             }
             sent.0.insert(path.clone());
-            // Generous to grep: a line counts for every symbol around it.
+            // In grep's favor, a line counts for every symbol around it.
             let Some(place) = index.file_at(Path::new(path)) else { continue };
             for (symbol, _) in (place.first..place.first + place.count).filter_map(|id| index.symbol(id)) {
                 if (symbol.lines.0 as usize..=symbol.lines.1 as usize).contains(&(line + 1)) {
@@ -271,8 +275,8 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
     std::fs::remove_dir_all(scratch).unwrap();
 }
 
-/// The same as the program does it while it watches: only files and folders that are known are looked at, and the index is
-/// held from others for the middle part alone.
+/// The same with glances, as the running program does it: only known files and folders are checked, and the index is
+/// locked only for the middle part.
 fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &Bounds) {
     let stop = AtomicBool::new(false);
     std::thread::sleep(Duration::from_millis(60));
@@ -283,7 +287,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
     for round in 0..15 {
         let changed = [text, format!("\n// glance {round}\n").as_bytes()].concat();
         std::fs::write(victim, changed).unwrap();
-        // A change so young could be followed by one that leaves no trace, so it would be read once more.
+        // A more recent change time would not be trusted, and the file would be read again.
         std::thread::sleep(Duration::from_millis(60));
         let begun = Instant::now();
         let mut last = begun;
@@ -303,7 +307,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
         assert_eq!(done.read, 1);
         index.tidy();
         lap(2);
-        let graph = index.graph_anew().unwrap();
+        let graph = index.rebuilt_graph().unwrap();
         lap(3);
         index.put_graph(graph);
         steps[4].push(begun.elapsed());
@@ -316,7 +320,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
     println!("  graph {}", spread(graph));
 }
 
-/// 200 questions made of words that names of the index hold.
+/// 200 questions from words that occur in symbol names.
 fn questions(index: &Index, root: &Path, count: &dyn Fn(&str) -> u32) {
     let mut names: Vec<String> = Vec::new();
     for file in index.files().filter(|file| file.count > 3) {
@@ -332,7 +336,7 @@ fn questions(index: &Index, root: &Path, count: &dyn Fn(&str) -> u32) {
             "fix: {} when the value is missing, so that the list keeps its order",
             three.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(" ")
         );
-        // A program finds the files in the system's cache, but reads them anew for every question.
+        // The program finds files in the system's cache but reads them again for every question.
         let disk = Disk::new(root);
         let begun = Instant::now();
         let hits = rank(index, &query::read(&mut analyzer, &text, &tuning), &tuning, 600);

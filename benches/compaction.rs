@@ -1,7 +1,8 @@
-//! What survives compaction. Twenty successive compactions of a long technical conversation through the whole engine: every
-//! pinned turn and every kept sentence must still stand word for word in the request; and of the paths, commands, numbers
-//! and names of the sources, how many are still said, beside plain summarising in the same room.
-//! `cargo bench --bench compaction [-- FILE.jsonl]`; the file holds one message a line, as `{"role": …, "content": …}`.
+//! What survives repeated summaries. Twenty successive summaries of a long technical conversation through the whole
+//! engine: every pinned turn and every kept sentence must be in the request verbatim; and how many of the sources'
+//! paths, commands, numbers, and names are still mentioned, compared with plain summarizing in the same space.
+//! `cargo bench --bench compaction [-- FILE.jsonl]`. The file contains one message in each line: `{"role": …,
+//! "content": …}`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
@@ -32,14 +33,14 @@ fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
     client.must(Request::Summary { branch, act })
 }
 
-fn drafted(client: &mut Client, branch: BranchId, wish: SummaryAct) -> Arc<SummaryDraft> {
-    match act(client, branch, wish) {
+fn drafted(client: &mut Client, branch: BranchId, draft_act: SummaryAct) -> Arc<SummaryDraft> {
+    match act(client, branch, draft_act) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     }
 }
 
-/// A question and an answer about a service, with what such talk holds: paths, commands, figures, names, errors.
+/// A question and an answer about a service with typical content: paths, commands, numbers, names, errors.
 fn turn(n: usize) -> (String, String) {
     let crate_name = ["auth", "billing", "search", "ingest", "cache", "export", "mailer", "gateway"][n % 8];
     let verb = ["rotate", "load", "merge", "flush", "retry", "parse", "split", "verify"][n * 5 % 8];
@@ -93,7 +94,7 @@ fn title(word: &str) -> String {
     format!("{}{rest}", first.to_uppercase())
 }
 
-/// The conversation as pairs, from a file or made here.
+/// The conversation as pairs, from a file or generated.
 fn talk() -> Vec<(String, String)> {
     let file = std::env::args().skip(1).find(|arg| std::path::Path::new(arg).extension().is_some_and(|e| e == "jsonl"));
     let Some(file) = file else { return (0..COMPACTIONS * TURNS_EACH + 8).map(turn).collect() };
@@ -123,7 +124,7 @@ fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId 
     }
 }
 
-/// All that the next request says, as one text.
+/// All texts of the next request.
 fn request(client: &mut Client, branch: BranchId) -> String {
     let plan = client.whole_plan(branch, &message("and now?"));
     assert!(plan.est_total <= plan.budget.prompt);
@@ -133,7 +134,7 @@ fn request(client: &mut Client, branch: BranchId) -> String {
     said.collect::<Vec<_>>().join("\n")
 }
 
-/// The newest turns that fit in so many tokens: what a window alone would still say.
+/// The newest turns that fit in `room` tokens, which a window alone would send.
 fn newest(sources: &[SourceTurn], room: u32) -> String {
     let mut left = room;
     let mut text = Vec::new();
@@ -198,8 +199,8 @@ fn main() {
             continue;
         }
         done += 1;
-        let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
-        let plain = drafted(&mut client, branch, wish);
+        let draft_act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
+        let plain = drafted(&mut client, branch, draft_act);
         let mut draft = plain.clone();
         let new = draft.dropped.iter().position(|item| item.weight >= SALIENT && !kept.contains(&item.sentence));
         if let Some(item) = new {
@@ -238,7 +239,7 @@ fn main() {
     );
     println!("pinned or kept, and not word for word in the request after any compaction: {lost}\n");
     print_rows(&rows);
-    assert_eq!(lost, 0, "what is pinned or kept stays word for word");
+    assert_eq!(lost, 0, "pinned turns and kept sentences stay verbatim");
 }
 
 fn print_rows(rows: &[Row]) {

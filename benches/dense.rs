@@ -1,10 +1,10 @@
-//! Dense search: our index against faiss-cpu's flat one in the same run. `cargo bench --bench dense` prints time a query,
-//! recall, memory and bytes on disk; another number after `--` is the size of the synthetic set.
+//! Dense retrieval: our index compared with faiss-cpu's flat index in the same run. `cargo bench --bench dense` prints
+//! time for each query, recall, memory, and bytes on disk. A number after `--` sets the size of the synthetic set.
 //!
-//! Real vectors need the feature `local-embeddings` and a model directory in `PLEACH_MINILM`; the texts are sentences of
-//! the Markdown files of cargo's registry, and before them the `content` of the JSON lines in the files that
-//! `PLEACH_TEXTS` names. Or `--vectors=FILE` names vectors of 384 dimensions made elsewhere (32-bit floats, little-endian, one
-//! after the other; the last 200 are the questions). The faiss half needs `python3` with faiss-cpu and numpy.
+//! Real vectors need the feature `local-embeddings` and a model directory in `PLEACH_MINILM`. The texts are sentences
+//! from the Markdown files of cargo's registry, preceded by the `content` of the JSON lines in the files that
+//! `PLEACH_TEXTS` names. `--vectors=FILE` uses existing vectors of 384 dimensions instead (32-bit floats,
+//! little-endian, concatenated; the last 200 are the queries). The faiss half needs `python3` with faiss-cpu and numpy.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
@@ -20,7 +20,7 @@ const QUESTIONS: usize = 200;
 #[cfg(feature = "local-embeddings")]
 const REAL: usize = 10_000;
 
-/// Vectors of length 1, one after the other.
+/// Vectors of length 1, concatenated.
 struct Set {
     name: String,
     base: Vec<f32>,
@@ -37,7 +37,7 @@ impl Set {
     }
 }
 
-/// Numbers that look like chance and are the same everywhere.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -49,7 +49,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Nearly normal: the sum of four even numbers, variance 1.
+    /// Approximately normal: the sum of four uniform numbers, with variance 1.
     fn normal(&mut self) -> f32 {
         let bits = self.roll();
         let sum: u32 = (0..4).map(|part| (bits >> (16 * part) & 0xFFFF) as u32).sum();
@@ -61,14 +61,14 @@ impl Dice {
     }
 }
 
-fn normalise(vector: &mut [f32]) {
+fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
     for value in vector.iter_mut() {
         *value /= length;
     }
 }
 
-/// Topics with subtopics of uneven size; about half of a vector's square is its own.
+/// Topics with subtopics of uneven size. About half of a vector's squared length is individual.
 fn clustered(count: usize) -> Set {
     const TOPICS: usize = 200;
     const SUBTOPICS: usize = 5_000;
@@ -80,13 +80,13 @@ fn clustered(count: usize) -> Set {
     let mut points = |count: usize| {
         let mut all = Vec::with_capacity(count * DIMS);
         for _ in 0..count {
-            // The square of an even number: small numbers are more frequent, the first subtopics larger.
+            // The square of a uniform number is small more often, so the first subtopics are larger.
             let even = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 5,000")]
             let centre = &centres[(even * even * SUBTOPICS as f64) as usize];
             let from = all.len();
             all.extend(centre.iter().map(|value| value + 1.4 * dice.normal()));
-            normalise(&mut all[from..]);
+            normalize(&mut all[from..]);
         }
         all
     };
@@ -104,7 +104,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// The best by full comparison, and the smallest cosine among them.
+/// The best matches by exhaustive comparison, and the smallest cosine among them.
 fn exact(set: &Set) -> Vec<(Vec<usize>, f32)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let questions: Vec<&[f32]> = set.questions().collect();
@@ -130,7 +130,7 @@ fn percentiles(mut times: Vec<Duration>) -> (f64, f64) {
     (at(50), at(95))
 }
 
-/// Milliseconds a query: the median and the 95th percentile.
+/// Milliseconds for each query: the median and the 95th percentile.
 fn ours(set: &Set) -> (f64, f64) {
     let begin = Instant::now();
     let mut index = VectorIndex::new();
@@ -199,7 +199,7 @@ for threads in (1, 2):
     print(threads, times[len(times) // 2] * 1e3, times[len(times) * 95 // 100] * 1e3, batch * 1e3)
 ";
 
-/// Lines of threads, median, 95th percentile and milliseconds a question when all are asked at once.
+/// Number of threads, median, 95th percentile, and milliseconds for each query when all are sent at once.
 fn faiss(set: &Set) -> Option<Vec<[f64; 4]>> {
     let folder = tempfile::tempdir().ok()?;
     let [base, questions] = [("base", &set.base), ("questions", &set.questions)].map(|(name, values)| {
@@ -244,8 +244,8 @@ fn measure(set: &Set) {
     }
 }
 
-/// Vectors made elsewhere.
-fn given(file: &str) -> Result<Set, String> {
+/// Vectors from a file.
+fn from_file(file: &str) -> Result<Set, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
     let value = |four: &[u8]| four.try_into().map(f32::from_le_bytes).unwrap_or_default();
     let mut base: Vec<f32> = bytes.chunks_exact(4).map(value).collect();
@@ -262,7 +262,7 @@ fn real() -> Result<Set, String> {
     Err("the feature local-embeddings is off".to_owned())
 }
 
-/// Sentences embedded by the model in `PLEACH_MINILM`; kept in the target folder between runs.
+/// Sentences embedded by the model in `PLEACH_MINILM`, cached in the target folder.
 #[cfg(feature = "local-embeddings")]
 fn real() -> Result<Set, String> {
     use pleach::domain::call::embedding::{Embed, Purpose};
@@ -276,8 +276,8 @@ fn real() -> Result<Set, String> {
         return Err(format!("only {} sentences were found", texts.len()));
     }
     let digest = pleach::domain::base::hash::Fields::new("dense").text(&embedder.id()).json(&texts).finish();
-    let kept = texts::kept(&digest.short());
-    let mut base = texts::read(&kept).filter(|values| values.len() == texts.len() * DIMS).unwrap_or_default();
+    let cache_path = texts::cache_path(&digest.short());
+    let mut base = texts::read(&cache_path).filter(|values| values.len() == texts.len() * DIMS).unwrap_or_default();
     if base.is_empty() {
         let begin = Instant::now();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -289,19 +289,20 @@ fn real() -> Result<Set, String> {
             took / u32::try_from(texts.len()).unwrap()
         );
         base = vectors.concat();
-        write(&kept, &base).map_err(|e| e.to_string())?;
+        write(&cache_path, &base).map_err(|e| e.to_string())?;
     }
     let questions = base.split_off(REAL * DIMS);
     Ok(Set { name: format!("{REAL} real vectors of sentences"), base, questions })
 }
 
-/// Real sentences, and where their vectors are kept.
+/// Real sentences, and the cache of their vectors.
 #[cfg(feature = "local-embeddings")]
 mod texts {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
-    /// Different sentences, always the same on one machine; every so many from far apart are the last ones.
+    /// Distinct sentences, always the same on one machine. Sentences spread over the sources come last and serve as
+    /// queries.
     pub(super) fn sentences(count: usize) -> Vec<String> {
         let mut all = Vec::new();
         let mut seen = BTreeSet::new();
@@ -323,7 +324,7 @@ mod texts {
                 text.split("\n\n").filter(|block| !block.contains(['|', '<']) && !block.starts_with([' ', '#', '`']));
             prose.flat_map(|block| block.split(". ")).take(400).for_each(&mut add);
         }
-        // Which ones are asked with must not depend on where they come from.
+        // The choice of queries must not depend on the source of the texts.
         all.sort_by_cached_key(|text| pleach::domain::base::hash::Hash::of(text.as_bytes()));
         all.truncate(count);
         all
@@ -334,7 +335,7 @@ mod texts {
         set.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo"))
     }
 
-    /// The Markdown files at the top of each package in cargo's registry, in the order of their names.
+    /// The Markdown files at the top of each package in cargo's registry, sorted by name.
     fn markdown() -> BTreeSet<PathBuf> {
         let inside = |folder: &Path| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -345,7 +346,7 @@ mod texts {
         files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
     }
 
-    pub(super) fn kept(digest: &str) -> PathBuf {
+    pub(super) fn cache_path(digest: &str) -> PathBuf {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
         target.join(format!("dense-{digest}.f32"))
     }
@@ -358,11 +359,11 @@ mod texts {
 
 fn main() {
     let named = std::env::args().find_map(|word| word.strip_prefix("--vectors=").map(str::to_owned));
-    match named.map_or_else(real, |file| given(&file)) {
+    match named.map_or_else(real, |file| from_file(&file)) {
         Ok(set) => measure(&set),
         Err(why) => println!("real vectors: skipped, {why}"),
     }
-    // Cargo's own arguments are no numbers.
+    // Cargo's own arguments are not numbers.
     let size = std::env::args().skip(1).find_map(|word| word.parse().ok());
     measure(&clustered(size.unwrap_or(1_000_000)));
 }

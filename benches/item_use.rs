@@ -1,5 +1,5 @@
-//! What it costs to find out which items an answer used: 200 items of 28,000 tokens in all, from files of this repository,
-//! an answer of 2,000 tokens that quotes some of them, and one that quotes none.
+//! The time to find which items an answer used: 200 items of 28,000 tokens in total, from files of this repository, an
+//! answer of 2,000 tokens that quotes some of them, and one that quotes none.
 //!
 //! `cargo bench --bench item_use`. Not for: whether the evidence is right (the tests of `context::item_use`).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
@@ -13,7 +13,7 @@ const ITEMS: usize = 200;
 /// Bytes of an item: 140 tokens of four bytes.
 const EACH: usize = 560;
 const ROUNDS: usize = 100;
-/// No answer may take longer.
+/// The limit for each answer.
 const MOST: Duration = Duration::from_millis(20);
 
 fn texts(folder: &Path, all: &mut String) {

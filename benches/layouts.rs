@@ -1,8 +1,8 @@
-//! How much of every request stands, byte for byte, at the beginning of the one before, so that a server can take it from
-//! its cache: whole conversations go through the engine call by call, under each layout and several windows, with the state
-//! block that a model would write, tool rounds and retrieval. What it costs follows by the model table.
-//! `cargo bench --bench layouts [-- CONVERSATIONS.jsonl]`; the file is in the import shape; without one a long technical
-//! conversation is made here. Every run of a conversation has the same messages and differs in one setting only.
+//! How much of each request repeats the beginning of the previous one byte for byte, so that a server can cache it:
+//! whole conversations go through the engine call by call, under each layout and several windows, with the state block
+//! that a model would write, tool rounds, and retrieval. The cost follows from the model table.
+//! `cargo bench --bench layouts [-- CONVERSATIONS.jsonl]`. The file has the import format; without one a long technical
+//! conversation is generated. Every run of a conversation has the same messages and differs in one setting only.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
@@ -30,15 +30,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use support::bench::{Bench, Echo, Model, message};
 
-/// Models whose servers cache by themselves, for the price.
+/// Models with automatic prompt caching, for the price.
 const PRICED: [&str; 2] = ["gpt-4.1-mini", "gpt-5-mini"];
-/// OpenAI's servers reuse a beginning of at least so many tokens, in steps of so many.
+/// OpenAI's servers cache prefixes of at least this many tokens, in steps of 128.
 const LEAST: u32 = 1_024;
 const STEP: u32 = 128;
 
-/// One way to send.
+/// A configuration.
 #[derive(Clone)]
-struct Way {
+struct Configuration {
     name: String,
     policy: PolicySpec,
     layout: Layout,
@@ -46,7 +46,7 @@ struct Way {
     budget: u32,
 }
 
-/// What the requests of some runs came to.
+/// Totals over the requests of some runs.
 #[derive(Default, Clone, Copy)]
 struct Sums {
     calls: u64,
@@ -76,7 +76,7 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// The requests of a whole conversation.
-fn replay(talk: &Talk, way: &Way, counter: &Arc<Tokenizers>) -> Vec<Vec<u8>> {
+fn replay(talk: &Talk, way: &Configuration, counter: &Arc<Tokenizers>) -> Vec<Vec<u8>> {
     let answers = talk.exchanges.iter().enumerate().flat_map(|(at, one)| said::answers(&talk.exchanges, at, one));
     let model: Arc<Model> = Model::new(answers);
     let mut bench = Bench::new(&model);
@@ -120,7 +120,7 @@ fn replay(talk: &Talk, way: &Way, counter: &Arc<Tokenizers>) -> Vec<Vec<u8>> {
     model.bodies()
 }
 
-/// Each message of a request as text, tools first.
+/// The messages of a request as texts, tools first.
 fn parts(body: &[u8]) -> Vec<String> {
     let body: Value = serde_json::from_slice(body).unwrap();
     let tools = body.get("tools").map(Value::to_string);
@@ -131,7 +131,7 @@ fn parts(body: &[u8]) -> Vec<String> {
     tools.into_iter().chain(messages).collect()
 }
 
-/// Tokens of the common beginning of two requests, message by message; the last one as far as its text is the same.
+/// Tokens of the common prefix of two requests, message by message, including a partly equal last message.
 fn same_tokens(before: &[String], now: &[String], count: &dyn Fn(&str) -> u32) -> u32 {
     let mut same = 0;
     for (at, text) in now.iter().enumerate() {
@@ -174,10 +174,10 @@ fn measured(bodies: &[Vec<u8>], prices: &[Price], counter: &Tokenizers) -> Sums 
     sums
 }
 
-fn ways(presets: &BTreeMap<String, PolicySpec>) -> Vec<Way> {
-    let mut ways = Vec::new();
+fn configurations(presets: &BTreeMap<String, PolicySpec>) -> Vec<Configuration> {
+    let mut configurations = Vec::new();
     let mut way = |name: String, policy: PolicySpec, layout: Layout, mode: Mode, budget: u32| {
-        ways.push(Way { name, policy, layout, mode, budget });
+        configurations.push(Configuration { name, policy, layout, mode, budget });
     };
     for budget in [8_000, 32_000] {
         for name in ["layered", "window"] {
@@ -200,14 +200,15 @@ fn ways(presets: &BTreeMap<String, PolicySpec>) -> Vec<Way> {
             way(name.into(), presets[name].clone(), layout, Mode::Light, 8_000);
         }
     }
-    ways
+    configurations
 }
 
 fn main() {
     let talks = said::talks();
-    let presets = policies::load(Path::new("no policies of one's own")).expect("they are sound");
+    let presets = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
     let table = ModelTable::new(BTreeMap::new());
-    let prices: Vec<Price> = PRICED.iter().map(|name| table.info(name, None).price.expect("in the table")).collect();
+    let prices: Vec<Price> =
+        PRICED.iter().map(|name| table.info(name, None).price.expect("the model is in the table")).collect();
     let counter = Arc::new(Tokenizers::new());
     let exchanges: usize = talks.iter().map(|talk| talk.exchanges.len()).sum();
     println!("{} conversations, {exchanges} turns; Light retrieval, a state block in every answer", talks.len());
@@ -221,12 +222,12 @@ fn main() {
         print!(" {name:>13}");
     }
     println!();
-    for way in ways(&presets) {
+    for way in configurations(&presets) {
         let mut sums = Sums::default();
         for talk in &talks {
             sums.add(&measured(&replay(talk, &way, &counter), &prices, &counter));
         }
-        let Way { name, layout, budget, .. } = &way;
+        let Configuration { name, layout, budget, .. } = &way;
         let (bytes, same) = (share(sums.same_bytes, sums.bytes), share(sums.same_tokens, sums.tokens));
         let cached = share(sums.cached, sums.tokens);
         let each = sums.tokens / sums.calls;

@@ -1,8 +1,8 @@
-//! How far the meter is from what servers report, before calibration and after, by profile and encoding. Each turn is
-//! planned first; then the call is made and its usage is compared with what the plan had said.
+//! How far the meter differs from the usage that servers report, before and after calibration, by profile and encoding.
+//! Each turn is planned first, and the usage of the call is compared with the plan.
 //!
-//! `BASE_URLS="name=http://127.0.0.1:4400/v1=model=key name2=…" cargo bench --bench meter` asks running servers (a key is
-//! optional). Without `BASE_URLS` it says so and does nothing. Not for: servers of ours, which report what we count.
+//! `BASE_URLS="name=http://127.0.0.1:4400/v1=model=key name2=…" cargo bench --bench meter` asks running servers (a key
+//! is optional). Without `BASE_URLS` it says so and does nothing. Not for: our own servers, which report what we count.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
@@ -11,10 +11,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Turns asked of each profile; every fourth begins a new session.
+/// Turns for each profile. Every fourth starts a new session.
 const TURNS: usize = 12;
 
-/// How tokens are estimated. Servers' own tokenizers are others, but for the lucky case.
+/// The encodings of the estimates. Servers usually tokenize differently.
 const ENCODINGS: [&str; 3] = ["o200k_base", "cl100k_base", "approximate"];
 
 struct Server<'a> {
@@ -32,7 +32,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Words of a kind: prose, Rust, JSON, Chinese, Japanese and Korean, a table with signs, and a mixture.
+/// Texts of one kind: prose, Rust, JSON, Chinese, Japanese and Korean, a table with symbols, and a mixture.
 fn content(turn: usize) -> String {
     const RUST: &str = include_str!("../src/domain/call/meter.rs");
     const PROSE: &str = include_str!("../README.md");
@@ -97,18 +97,18 @@ fn settle(home: &Path, server: &Server<'_>, encoding: &str) {
     std::fs::write(home.join("key"), server.key).unwrap();
 }
 
-/// Error of a number in percent of the actual one, with its sign.
+/// The signed error of a number in percent of the actual one.
 fn error(number: f64, actual: f64) -> f64 {
     (number - actual) / actual * 100.0
 }
 
-/// Mean and greatest of the errors without their signs.
+/// The mean and maximum absolute error.
 fn summed(errors: &[f64]) -> (f64, f64) {
     let count = u32::try_from(errors.len()).map_or(1.0, f64::from);
     (errors.iter().map(|error| error.abs()).sum::<f64>() / count, errors.iter().fold(0.0, |most, e| most.max(e.abs())))
 }
 
-/// Asks all turns; gives the errors of the raw count and, from the second turn on, of the calibrated one.
+/// Asks all turns. Returns the errors of the raw count and, from the second turn on, of the calibrated one.
 fn measure(server: &Server<'_>, encoding: &str) -> (Vec<f64>, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();

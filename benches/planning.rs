@@ -1,5 +1,5 @@
-//! How long planning takes, by the length of the path, and how much of each request a server can take from its cache,
-//! by policy and layout. `cargo bench --bench planning` prints both.
+//! Planning time by length of the path, and the cacheable share of each request by policy and layout. `cargo bench
+//! --bench planning` prints both.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
@@ -15,7 +15,7 @@ use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
 use std::time::{Duration, Instant};
-use support::talk::{self, Own, Quarter, Said, Talk};
+use support::talk::{self, OwnText, Quarter, Talk, TalkMessage};
 
 /// Turns of the conversation whose requests are compared.
 const STEPS: usize = 120;
@@ -25,19 +25,19 @@ fn policy(name: &str) -> PolicySpec {
     PolicySpec { name: name.into(), anchored: layered, shorten_tools: layered, ..PolicySpec::default() }
 }
 
-/// A turn of a few hundred tokens; every third calls a tool.
-fn turn(number: usize) -> Vec<Said> {
+/// A turn of a few hundred tokens. Every third calls a tool.
+fn turn(number: usize) -> Vec<TalkMessage> {
     let words = |count: usize| format!("{number} {}", "word ".repeat(count));
-    let mut said = vec![Said::new(Role::User, words(15 + number * 7 % 60))];
+    let mut said = vec![TalkMessage::new(Role::User, words(15 + number * 7 % 60))];
     if number.is_multiple_of(3) {
-        said.push(Said::calling(words(5), &["a"]));
-        said.push(Said::result("a", words(60 + number * 13 % 500)));
+        said.push(TalkMessage::calling(words(5), &["a"]));
+        said.push(TalkMessage::result("a", words(60 + number * 13 % 500)));
     }
-    said.push(Said::new(Role::Assistant, words(40 + number * 11 % 150)));
+    said.push(TalkMessage::new(Role::Assistant, words(40 + number * 11 % 150)));
     said
 }
 
-/// Share of all prompt tokens that stood at the same place of the request before.
+/// The share of all prompt tokens that were at the same place in the previous request.
 fn share(name: &str, layout: Layout) -> f64 {
     let mut talk = Talk { policy: policy(name), layout, budget: 8_000, ..Talk::default() };
     let (mut reused, mut sent) = (0_u64, 0_u64);
@@ -45,11 +45,12 @@ fn share(name: &str, layout: Layout) -> f64 {
     for number in 0..STEPS {
         let said = turn(number);
         talk.open = vec![said[0].clone()];
-        let state = Own { section: Section::State, text: format!("Goal: step {number}. {}", "known fact ".repeat(40)) };
-        talk.own = vec![Own { section: Section::System, text: "Instructions. ".repeat(40) }, state];
-        let (input, bag) = talk::gather(&talk, Encoding::Approximate, &Quarter);
-        let plan = pleach::context::plan(&input).expect("it fits");
-        let (_, outline) = render::render(&plan, &input.shape, &bag).expect("texts are there");
+        let state =
+            OwnText { section: Section::State, text: format!("Goal: step {number}. {}", "known fact ".repeat(40)) };
+        talk.own = vec![OwnText { section: Section::System, text: "Instructions. ".repeat(40) }, state];
+        let (input, bag) = talk::build_input(&talk, Encoding::Approximate, &Quarter);
+        let plan = pleach::context::plan(&input).expect("the plan is not blocked");
+        let (_, outline) = render::render(&plan, &input.shape, &bag).expect("all texts exist");
         if let Some(before) = &before {
             reused += u64::from(render::same_prefix(before, &outline));
             sent += u64::from(plan.est_total);
@@ -61,7 +62,7 @@ fn share(name: &str, layout: Layout) -> f64 {
     f64::from(u32::try_from(reused).unwrap()) / f64::from(u32::try_from(sent).unwrap())
 }
 
-/// The median time to plan, gathered before.
+/// The median planning time, with the input built in advance.
 fn time(name: &str, turns: usize) -> Duration {
     let talk = Talk {
         policy: policy(name),
@@ -70,7 +71,7 @@ fn time(name: &str, turns: usize) -> Duration {
         open: turn(7)[..1].to_vec(),
         ..Talk::default()
     };
-    let (input, _) = talk::gather(&talk, Encoding::Approximate, &Quarter);
+    let (input, _) = talk::build_input(&talk, Encoding::Approximate, &Quarter);
     let mut times: Vec<Duration> = (0..15)
         .map(|_| {
             let start = Instant::now();

@@ -1,6 +1,6 @@
-//! What stored plans take: a conversation of thousands of turns at the engine's door; bytes and CPU a turn along the way, bytes
-//! of every table a turn, and how long reading any plan takes at the end.
-//! `cargo bench --bench plans [-- TURNS]`; the stores are made in the temporary folder and deleted.
+//! The cost of stored plans: a conversation of thousands of turns through the engine's API, with bytes and CPU time for
+//! each turn, bytes of every table for each turn, and the time to read any plan at the end.
+//! `cargo bench --bench plans [-- TURNS]`. The stores are created in the temporary folder and deleted.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::bench::{Bench, Model, text};
 
-/// Turns over which each figure is a mean.
+/// The number of turns over which each figure is averaged.
 const SPAN: usize = 100;
 
 fn main() {
@@ -41,7 +41,7 @@ fn main() {
     }
 }
 
-/// Words that repeat as words do, of which no two lines are alike.
+/// Repeating words of which no two lines are equal.
 fn words(seed: usize, count: usize) -> String {
     let word = |at: usize| {
         let dice = Hash::of(format!("{seed} {at}").as_bytes()).0;
@@ -56,7 +56,7 @@ fn talk(budget: u32, turns: usize) {
     let model = Model::new((0..turns).map(|turn| text(&words(turn * 2, 80))));
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("they are sound");
+        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
         setup.models = Arc::new(|name, _| ModelInfo {
             name: name.into(),
             context_window: 200_000,
@@ -95,7 +95,7 @@ fn talk(budget: u32, turns: usize) {
     read_all(&bench);
 }
 
-/// Sizes of all plans until now.
+/// The size of all plans so far.
 #[derive(Default)]
 struct Figures {
     plans: i64,
@@ -110,7 +110,7 @@ impl Figures {
     }
 }
 
-/// What this process has used of the processors.
+/// CPU time of this process.
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<u64> = stat.split_whitespace().skip(13).take(2).filter_map(|field| field.parse().ok()).collect();
@@ -147,7 +147,7 @@ fn read_all(bench: &Bench) {
         assert_eq!(store.plan_by_prefix(&Hash(id).to_string()).unwrap().len(), 1);
         since.elapsed().as_secs_f64() * 1e3
     };
-    // Another program that runs meanwhile makes single reads slow: the middle one of three is the plan's own.
+    // Take the median of three reads, because other processes slow single reads down.
     let mut worst = 0.0_f64;
     let mut middle = |id: [u8; 32]| {
         let mut times = [read(id), read(id), read(id)];

@@ -1,10 +1,11 @@
-//! Do the cards hold the messages that answer a question? How long does that take, and what does the index weigh?
+//! Do the cards contain the messages that answer a question? How long does the search take, and how large is the index?
 //!
-//! `cargo bench --bench recall -- CONVERSATIONS.jsonl QUESTIONS.jsonl [BUDGET…]` measures evidence recall on conversations in
-//! the import shape and on questions `{session, query, category, evidence: [ids]}`, beside baselines computed in the same run,
-//! the gate's figures, and what questions bring that are asked of a conversation which is not theirs. Without files it makes a technical conversation of its own and questions about it. Both end with
-//! the times at 1,000, 100,000 and 1,000,000 made-up messages (`--no-times` leaves them out, `--only-times` all else).
-//! `--vectors=FILE` names vectors of a model for every message and question (see `data::Vectors`) and adds a row with them.
+//! `cargo bench --bench recall -- CONVERSATIONS.jsonl QUESTIONS.jsonl [BUDGET…]` measures evidence recall on
+//! conversations in the import format and on questions `{session, query, category, evidence: [ids]}`, compared with
+//! baselines in the same run, the gate's figures, and the results of questions asked of other conversations. Without
+//! files it generates a technical conversation and questions about it. Both end with the times at 1,000, 100,000, and
+//! 1,000,000 generated messages (`--no-times` skips them, `--only-times` skips the rest). `--vectors=FILE` names a
+//! model's vectors for every message and question (see `data::Vectors`) and adds a row that uses them.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(unreachable_pub, reason = "its parts are files of their own")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
@@ -30,10 +31,10 @@ use pleach::retrieval::scope::Filter;
 use pleach::retrieval::search::{Hit, SearchOptions, search};
 use pleach::retrieval::tuning::Tuning;
 
-/// The row that shows its categories.
+/// The row whose categories are printed.
 const OURS: &str = "pleach, no model";
 const DENSE: &str = "pleach, with the vectors";
-/// Messages that name nothing: the gate must stay shut.
+/// Messages without content of their own, for which the gate must stay closed.
 const FOLLOWUPS: &str = include_str!("recall/followups.txt");
 
 fn main() {
@@ -154,7 +155,8 @@ fn gates(talks: &[Talk], questions: &[Question]) {
         .iter()
         .filter_map(|question| Some((talks.iter().find(|talk| talk.session == question.session)?, question)));
     let opened = asked.filter(|(talk, question)| open(talk, &question.query)).count();
-    // Remarks of other conversations, at most twelve words, no questions: as near to a stranger's chit-chat as this data comes.
+    // Remarks from other conversations, at most twelve words and no questions: the closest to unrelated small talk in
+    // this data.
     let (mut strange, mut strangers) = (0_usize, 0_usize);
     for talk in talks {
         for other in talks.iter().filter(|other| other.session != talk.session) {

@@ -1,8 +1,10 @@
-//! Many turns in one process, through the engine's door as the program goes: what one more turn costs in bytes of the
-//! store, resident memory, open descriptors and CPU, told after 100, 1,000 and 10,000 turns and between.
-//! `cargo bench --bench soak [-- TURNS [STORE [BUDGET]]]`; without STORE it is made in the temporary folder and deleted.
-//! The offline model answers, without the pace at which it writes for a reader; all else is wired as for the program.
-//! Not for: time that a person waits (`workbench`, `planning`).
+//! Many turns in one process through the engine's API: what each further turn costs in bytes of the store, resident
+//! memory, open descriptors, and CPU time, reported after 100, 1,000, and 10,000 turns and between.
+//! `cargo bench --bench soak [-- TURNS [STORE [BUDGET]]]`. Without STORE it is created in the temporary folder and
+//! deleted.
+//!
+//! The offline model answers without its reading pace; everything else is wired as in the program.
+//! Not for: waiting time (`workbench`, `planning`).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "small numbers")]
@@ -25,13 +27,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Turns after which figures are told.
-const TOLD: [usize; 10] = [10, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 7_500, 10_000];
+/// The turns after which figures are printed.
+const REPORTED: [usize; 10] = [10, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 7_500, 10_000];
 
-/// How long one turn may take before it is called stuck.
+/// A turn that takes longer is considered stuck.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What the process has used so far.
+/// Resources that the process has used so far.
 #[derive(Clone, Copy, Default)]
 struct Figures {
     turn: usize,
@@ -65,7 +67,7 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     let mut begun = Instant::now();
     for turn in 1..=turns {
         screen.turn(branch, &question(turn));
-        if TOLD.contains(&turn) || turn == turns {
+        if REPORTED.contains(&turn) || turn == turns {
             let now = measured(turn, store);
             let count = (now.turn - last.turn).max(1);
             let each = |sum: u64| sum as f64 / count as f64;
@@ -86,7 +88,7 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     println!("closed: {:.1} MB on the disk", bytes(store) as f64 / 1e6);
 }
 
-/// A question of some 700 bytes, another one each turn, now and then about something older.
+/// A question of about 700 bytes, different each turn, sometimes about an earlier topic.
 fn question(turn: usize) -> String {
     let topics = ["the parser", "the store", "the network", "the screen", "the budget", "the tests", "the release"];
     let topic = topics[turn % topics.len()];
@@ -98,7 +100,7 @@ fn question(turn: usize) -> String {
     }
 }
 
-/// The offline model, which writes as fast as it can.
+/// The offline model without its pace.
 struct Unpaced(Arc<dyn CountTokens>);
 
 impl Servers for Unpaced {
@@ -145,7 +147,7 @@ impl Screen {
         }
     }
 
-    /// One turn as the workbench does it: a plan is drawn, then it is sent.
+    /// One turn as in the workbench: a plan is displayed, then sent.
     fn turn(&mut self, branch: BranchId, words: &str) {
         let draft = Draft { text: words.into(), kind: DraftKind::Message, ..Draft::default() };
         self.send(Request::Plan(PlanRequest::Replan { branch, generation: self.next + 1, draft: draft.clone() }));
@@ -177,7 +179,7 @@ fn kilobytes(text: &str) -> u64 {
     text.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
 }
 
-/// The store with its log.
+/// The size of the store with its log.
 fn bytes(store: &Path) -> u64 {
     let beside = |end: &str| PathBuf::from(format!("{}{end}", store.display()));
     let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |about| about.len());

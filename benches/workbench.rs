@@ -1,9 +1,10 @@
-//! The workbench at its largest: key to frame on a session of 10,000 messages and 50 MB while an answer is streaming, on a
-//! tree of 100,000 messages, in an overlay of 2,000 candidates; bytes of a frame and allocations of a key; then, with the real
-//! engine on a real store, the time to open that session, to a plan, and to the first results of a search over 1,000,000
-//! messages while it is typed. Needs no terminal and no network; the bytes are those that a terminal would get.
-//! `cargo bench --bench workbench [-- MESSAGES [FOLDER]]` (of the search; 0 leaves it out; FOLDER keeps its store for the next
-//! run). Sets no limits.
+//! The workbench at its largest: key to frame in a session of 10,000 messages and 50 MB during a streaming answer, in a
+//! tree of 100,000 messages, and in an overlay of 2,000 candidates; bytes of a frame and allocations of a key; then,
+//! with the real engine on a real store, the time to open that session, to a plan, and to the first results of an
+//! incremental search over 1,000,000 messages. Needs neither a terminal nor a network; the bytes are those that a
+//! terminal would receive.
+//! `cargo bench --bench workbench [-- MESSAGES [FOLDER]]` (MESSAGES of the search, 0 to skip it; FOLDER keeps the store
+//! for the next run). Sets no limits.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(
@@ -52,20 +53,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Counts what is allocated in this process; while the screen is measured nothing else runs in it.
+/// Counts allocations in this process, which does nothing else while the screen is measured.
 #[global_allocator]
 static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const MAIN: BranchId = BranchId(Uuid::from_u128(2));
 const SESSION: SessionId = SessionId(Uuid::from_u128(1));
 const SIZE: (u16, u16) = (200, 50);
-/// Tokens of a streaming answer in a second, and keys that are pressed in it.
+/// Tokens of a streaming answer in a second, and keys pressed in it.
 const TOKENS: u64 = 200;
 const KEYS: u64 = 30;
-/// Rows of the plan that the overlay shows.
+/// Rows of the plan in the overlay.
 const CANDIDATES: usize = 2_000;
 
-/// Counts what a terminal would get.
+/// Counts the bytes that a terminal would receive.
 #[derive(Clone, Default)]
 struct Count(Arc<AtomicU64>);
 
@@ -138,7 +139,7 @@ impl Bench {
         self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
     }
 
-    /// From a key to its frame.
+    /// The time from a key to its frame.
     fn press(&mut self, key: Key) -> Duration {
         self.chord(Chord::plain(key))
     }
@@ -150,7 +151,7 @@ impl Bench {
         began.elapsed()
     }
 
-    /// The next call's plan is there.
+    /// The next request's plan arrives.
     fn plan(&mut self, plan: ContextPlan) {
         self.model.plan.hurry(self.model.now);
         self.msg(Msg::Tick(self.model.now));
@@ -184,7 +185,7 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
     }));
 }
 
-fn tell(name: &str, mut times: Vec<Duration>, bytes: u64, allocations: usize) {
+fn report(name: &str, mut times: Vec<Duration>, bytes: u64, allocations: usize) {
     let each = |sum: u64| sum / times.len() as u64;
     let (bytes, allocations) = (each(bytes), each(allocations as u64));
     times.sort_unstable();
@@ -192,7 +193,7 @@ fn tell(name: &str, mut times: Vec<Duration>, bytes: u64, allocations: usize) {
     println!("{name:<44} {:>8} {:>8} {:>8} {bytes:>10} {allocations:>8}", at(50), at(99), at(100));
 }
 
-/// Presses keys one after the other, an answer growing meanwhile where wanted.
+/// Presses keys one after the other, while an answer streams if `streaming`.
 fn keys(bench: &mut Bench, name: &str, streaming: bool, keys: &[Key], rounds: usize) {
     let before = bench.bytes.0.load(Ordering::Relaxed);
     let mut sent = String::new();
@@ -208,11 +209,11 @@ fn keys(bench: &mut Bench, name: &str, streaming: bool, keys: &[Key], rounds: us
         let made = region.change();
         allocations += made.allocations + made.reallocations;
     }
-    tell(name, times, bench.bytes.0.load(Ordering::Relaxed) - before, allocations);
+    report(name, times, bench.bytes.0.load(Ordering::Relaxed) - before, allocations);
 }
 
-/// One act, again and again: a key, with `back` after it, which is not timed.
-fn again(bench: &mut Bench, name: &str, key: Key, back: Key, rounds: usize) {
+/// Repeats a key, each time followed by `back`, which is not timed.
+fn repeat(bench: &mut Bench, name: &str, key: Key, back: Key, rounds: usize) {
     let (mut times, mut bytes, mut allocations) = (Vec::new(), 0, 0);
     for _ in 0..rounds {
         let before = bench.bytes.0.load(Ordering::Relaxed);
@@ -223,7 +224,7 @@ fn again(bench: &mut Bench, name: &str, key: Key, back: Key, rounds: usize) {
         bytes += bench.bytes.0.load(Ordering::Relaxed) - before;
         bench.press(back);
     }
-    tell(name, times, bytes, allocations);
+    report(name, times, bytes, allocations);
 }
 
 const LETTERS: [Key; 5] = [Key::Char('a'), Key::Char('b'), Key::Char(' '), Key::Char('c'), Key::Char('d')];
@@ -254,7 +255,7 @@ fn session() {
     }
     let made = region.change();
     let bytes = bench.bytes.0.load(Ordering::Relaxed) - before;
-    tell("opening it (bytes, allocations: and closing)", times, bytes, made.allocations + made.reallocations);
+    report("opening it (bytes, allocations: and closing)", times, bytes, made.allocations + made.reallocations);
     bench.chord(open);
     keys(&mut bench, "row down in it", false, &[Key::Char('j')], 600);
     keys(&mut bench, "page down in it", false, &[Key::PageDown], 100);
@@ -277,7 +278,7 @@ fn tree() {
     keys(&mut bench, "message up", false, &[Key::Char('k')], 300);
     keys(&mut bench, "start and end", false, &[Key::Char('g'), Key::Char('G')], 100);
     bench.press(Key::Esc);
-    again(&mut bench, "opening the whole tree", Key::F(8), Key::Esc, 20);
+    repeat(&mut bench, "opening the whole tree", Key::F(8), Key::Esc, 20);
     bench.press(Key::F(8));
     keys(&mut bench, "row up in it", false, &[Key::Char('k')], 300);
     keys(&mut bench, "its start and end", false, &[Key::Char('g'), Key::Char('G')], 100);
@@ -285,7 +286,7 @@ fn tree() {
     jumps(&mut bench);
 }
 
-/// From one end of the tree to another place of it, with Enter, and back.
+/// From one end of the tree to another place with Enter, and back.
 fn jumps(bench: &mut Bench) {
     bench.press(Key::Esc);
     let (mut times, mut allocations) = (Vec::new(), 0);
@@ -303,7 +304,7 @@ fn jumps(bench: &mut Bench) {
             bench.press(Key::Esc);
         }
     }
-    tell("Enter: to a message across the tree", times, bench.bytes.0.load(Ordering::Relaxed) - before, allocations);
+    report("Enter: to a message across the tree", times, bench.bytes.0.load(Ordering::Relaxed) - before, allocations);
 }
 
 fn main() {

@@ -31,7 +31,7 @@
 //! | [`code`] | the symbols of a workspace: parsing, index, touchpoints for a question, the map | domain |
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
 //! | [`llm`] | servers, the offline model, recordings, token counting | domain |
-//! | [`tools`] | tools confined to the workspace folder: reading, changing files, commands in a cage | domain |
+//! | [`tools`] | tools confined to the workspace folder: reading and changing files, commands in a sandbox | domain |
 //! | [`mcp`] | servers of tools (Model Context Protocol): started, called, ended | domain |
 //! | [`import`], [`export`] | foreign formats to and from neutral records | domain |
 //! | [`telemetry`] | the log file | domain |

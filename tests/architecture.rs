@@ -1,5 +1,6 @@
-//! Holds the house's import table (see the architecture document in `src/lib.rs`): which room may know which, where the
-//! guests may come, and what the pure rooms never touch. Not for: how the code reads; that is clippy's and rustfmt's.
+//! Enforces the architecture described in `src/lib.rs`: which rooms may import which, where third-party crates are
+//! allowed, and what pure rooms never use.
+//! Not for: style, which clippy and rustfmt check.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 #[path = "architecture/cycles.rs"]
@@ -11,8 +12,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
-/// Rooms of the second floor: each knows itself and the ground.
-const TALENTS: &[&str] =
+/// Rooms of the second floor, which may import only themselves and `domain`.
+const SECOND_FLOOR: &[&str] =
     &["config", "context", "store", "llm", "tools", "mcp", "retrieval", "code", "import", "export", "telemetry"];
 const ALL_ROOMS: &[&str] = &[
     "domain",
@@ -31,8 +32,8 @@ const ALL_ROOMS: &[&str] = &[
     "export",
     "telemetry",
 ];
-/// Crates that may come only into the rooms named with them.
-const GUESTS: &[(&str, &str)] = &[
+/// Crates that are allowed only in the rooms named with them.
+const RESTRICTED_CRATES: &[(&str, &str)] = &[
     ("ratatui", "tui"),
     ("pulldown_cmark", "tui"),
     ("syntect", "tui"),
@@ -75,7 +76,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("seccompiler", "tools"),
     ("libc", "tools"),
 ];
-/// Rooms without tokio, clock, environment and files.
+/// Rooms without tokio, the clock, the environment, and files.
 const PURE: &[&str] = &["domain", "context", "retrieval"];
 const WORLD: &[&[&str]] = &[
     &["std", "fs"],
@@ -89,11 +90,11 @@ const WORLD: &[&[&str]] = &[
     &["etcetera"],
 ];
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
-/// What starts a thread, in the module `thread`.
+/// Functions of the module `thread` that start threads.
 const STARTS: &[&str] = &["spawn", "scope", "Builder"];
 const MOST_LINES: usize = 500;
 const MOST_MAIN: usize = 56;
-/// Source files in one folder, without its tests.
+/// The most source files in one folder, not counting test files.
 const MOST_FILES: usize = 22;
 /// Files in one cycle of imports.
 const MOST_IN_CYCLE: usize = 8;
@@ -125,26 +126,26 @@ const LOWER_FOLDERS: &[(&str, &[&str])] = &[
 /// nouns of every room, and the names of keys and actions, which screens use without knowing the configuration.
 const REEXPORTS: &[(&[&str], &str)] = &[(&["engine", "api"], "domain"), (&["tui", "model", "keys"], "config")];
 
-/// Something that the house forbids.
+/// A violation of a rule.
 #[derive(PartialEq, Eq, Clone, PartialOrd, Ord)]
-struct Offence {
+struct Violation {
     file: String,
     line: usize,
     rule: String,
 }
 
-impl fmt::Debug for Offence {
+impl fmt::Debug for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.rule)
     }
 }
 
-/// Whether a module may name a place in the crate.
+/// Whether a module may use a path in the crate.
 fn may_know(from: &[String], to: &[String]) -> bool {
     let name = |path: &[String], at: usize| path.get(at).cloned().unwrap_or_default();
     let room = name(from, 0);
     let (wanted, part) = (name(to, 0), name(to, 1));
-    // A single segment that is no room is an item of lib.rs itself (a macro, say).
+    // A single segment that is not a room is an item of lib.rs, such as a macro.
     if !ALL_ROOMS.contains(&wanted.as_str()) || wanted == "domain" {
         return true;
     }
@@ -155,10 +156,10 @@ fn may_know(from: &[String], to: &[String]) -> bool {
         "engine" => !matches!(wanted.as_str(), "cli" | "tui"),
         "cli" => wanted == "cli" || wanted == "config" || door,
         "tui" => {
-            // `crate::tui::screens` alone is the way to a path that is judged where it is written.
+            // `crate::tui::screens` alone leads to a path that is checked where it is written.
             let way = matches!(to, [_, part] | [_, part, _] if part == "screens")
                 || matches!(to, [_, part] if part == "chat")
-                // What every screen is, and the stack of those that are open, are the workbench's own.
+                // The `Screen` trait and the screen stack belong to the workbench.
                 || matches!(to, [_, part, place, ..] if part == "screens" && (place == "screen" || place == "stack"));
             let own = |kinds: &[&str]| {
                 let kind = screen_kind(to).unwrap_or(&part);
@@ -173,12 +174,12 @@ fn may_know(from: &[String], to: &[String]) -> bool {
                 _ => wanted == "tui" || wanted == "config" || door,
             }
         }
-        talent if TALENTS.contains(&talent) => wanted == talent,
+        talent if SECOND_FLOOR.contains(&talent) => wanted == talent,
         _ => false,
     }
 }
 
-/// What a module of the workbench is (`model`, `update` or `view`), by its folder or the beginning of its file's name.
+/// The kind of a workbench module (`model`, `update`, or `view`), from its folder or the start of its file name.
 fn screen_kind(module: &[String]) -> Option<&'static str> {
     let parts = match module {
         [room, place, rest @ ..] if room == "tui" && place == "screens" => rest.get(1..)?,
@@ -196,12 +197,12 @@ fn is_pure(module: &[String]) -> bool {
     module.first().is_some_and(|room| PURE.contains(&room.as_str()))
 }
 
-/// Whether a module may not use tokio.
+/// Whether tokio is forbidden in a module.
 fn without_tokio(module: &[String]) -> bool {
     is_pure(module) || screen_kind(module).is_some()
 }
 
-/// Whether a module may not ask for the time, the environment or files.
+/// Whether the clock, the environment, and files are forbidden in a module.
 fn without_world(module: &[String]) -> bool {
     is_pure(module) || matches!(screen_kind(module), Some("update" | "view"))
 }
@@ -210,22 +211,22 @@ fn begins(path: &[String], with: &[&str]) -> bool {
     path.len() >= with.len() && path.iter().zip(with).all(|(a, b)| a == b)
 }
 
-/// Walks one file.
+/// Checks one file.
 struct Inspector<'a> {
     file: &'a str,
     text: &'a str,
-    /// The module at hand, inline modules included.
+    /// The current module, including inline modules.
     module: Vec<String>,
-    found: BTreeSet<Offence>,
+    found: BTreeSet<Violation>,
 }
 
 impl Inspector<'_> {
-    fn offend(&mut self, path: &[String], rule: String) {
+    fn report(&mut self, path: &[String], rule: String) {
         let line = self.line_of(path);
-        self.found.insert(Offence { file: self.file.to_owned(), line, rule });
+        self.found.insert(Violation { file: self.file.to_owned(), line, rule });
     }
 
-    /// The line that most probably holds a path: the one with its longest written part.
+    /// The most likely line of a path: the one with its longest written part.
     fn line_of(&self, path: &[String]) -> usize {
         let code = |line: &&str| !line.trim_start().starts_with("//");
         let whole = path.join("::");
@@ -240,7 +241,7 @@ impl Inspector<'_> {
         1
     }
 
-    /// Judges one path as written.
+    /// Checks one path as written.
     fn judge(&mut self, written: &[String], exported: bool) {
         let Some(first) = written.first() else { return };
         let inside = match first.as_str() {
@@ -251,7 +252,7 @@ impl Inspector<'_> {
                 let kept = self.module.len().saturating_sub(ups);
                 Some([&self.module[..kept], &written[ups..]].concat())
             }
-            // Screens are named through the module that holds them.
+            // Screens are named through the module that contains them.
             "screens" if self.module.first().is_some_and(|room| room == "tui") => {
                 Some([&["tui".to_owned()], written].concat())
             }
@@ -262,11 +263,11 @@ impl Inspector<'_> {
         match inside {
             Some(to) if !to.is_empty() => {
                 if !may_know(&self.module, &to) {
-                    self.offend(written, format!("{from} may not know {name}"));
+                    self.report(written, format!("{from} may not know {name}"));
                 }
                 let allowed = REEXPORTS.iter().any(|(door, room)| self.module == *door && to[0] == *room);
                 if exported && !allowed && !self.module.is_empty() && to.first() != self.module.first() {
-                    self.offend(written, format!("pub use across rooms: {name}"));
+                    self.report(written, format!("pub use across rooms: {name}"));
                 }
             }
             Some(_) => {}
@@ -276,23 +277,24 @@ impl Inspector<'_> {
 
     fn judge_guest(&mut self, written: &[String], name: &str, from: &str) {
         let room = self.module.first().cloned().unwrap_or_else(|| "main".to_owned());
-        let homes: Vec<&str> = GUESTS.iter().filter(|(guest, _)| written[0] == *guest).map(|(_, home)| *home).collect();
+        let homes: Vec<&str> =
+            RESTRICTED_CRATES.iter().filter(|(guest, _)| written[0] == *guest).map(|(_, home)| *home).collect();
         if !homes.is_empty() && !homes.contains(&room.as_str()) {
-            self.offend(written, format!("{} may come only into {}, not into {from}", written[0], homes.join(", ")));
+            self.report(written, format!("{} may come only into {}, not into {from}", written[0], homes.join(", ")));
         }
         let threads = written.windows(2).any(|pair| pair[0] == "thread" && STARTS.contains(&pair[1].as_str()));
         if threads && room == "engine" && self.module[1..] != ["jobs".to_owned()] {
-            self.offend(written, format!("only engine::jobs starts threads, not {from}"));
+            self.report(written, format!("only engine::jobs starts threads, not {from}"));
         }
         if written[0] == "tokio" && without_tokio(&self.module) {
-            self.offend(written, format!("tokio may not come into {from}"));
+            self.report(written, format!("tokio may not come into {from}"));
         }
         if !without_world(&self.module) {
             return;
         }
         let clock = written.len() > 1 && written.last().is_some_and(|last| CLOCKS.contains(&last.as_str()));
         if clock || WORLD.iter().any(|place| begins(written, place)) {
-            self.offend(written, format!("{from} touches the world: {name}"));
+            self.report(written, format!("{from} touches the world: {name}"));
         }
     }
 
@@ -349,12 +351,12 @@ impl<'ast> Visit<'ast> for Inspector<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         if call.method == "elapsed" && call.args.is_empty() && without_world(&self.module) {
             let from = self.module.join("::");
-            self.offend(&["elapsed".to_owned()], format!("{from} reads the clock: elapsed()"));
+            self.report(&["elapsed".to_owned()], format!("{from} reads the clock: elapsed()"));
         }
         visit::visit_expr_method_call(self, call);
     }
 
-    /// Most macros of ours take expressions; what does not parse so is left alone.
+    /// Most of our macros take expressions. Other contents are skipped.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         visit::visit_macro(self, call);
         let parser = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
@@ -365,7 +367,7 @@ impl<'ast> Visit<'ast> for Inspector<'_> {
 }
 
 impl Inspector<'_> {
-    /// Visits syntax that lives shorter than the file's.
+    /// Visits syntax that does not live as long as the file.
     fn visit_foreign(&mut self, expression: &syn::Expr) {
         let mut inner = Inspector {
             file: self.file,
@@ -403,7 +405,7 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// The module of a file, from its path beneath `src`.
+/// The module of a file, from its path relative to `src`.
 fn module_of(file: &str) -> Vec<String> {
     let parts: Vec<&str> = file.trim_end_matches(".rs").split('/').collect();
     match parts.as_slice() {
@@ -413,7 +415,7 @@ fn module_of(file: &str) -> Vec<String> {
     }
 }
 
-/// Modules that a file declares for tests only, as paths beneath `src` without their ending.
+/// Modules that a file declares only for tests, as paths relative to `src` without extension.
 fn test_modules(file: &str, text: &str) -> Vec<String> {
     // Parsing is slow; few files declare such a module.
     let declares = |line: &str| line.contains("mod ") && line.trim_end().ends_with(';');
@@ -429,7 +431,7 @@ fn test_modules(file: &str, text: &str) -> Vec<String> {
     test_only.map(|name| if module.is_empty() { name } else { format!("{module}/{name}") }).collect()
 }
 
-/// Lines outside inline test modules (rustfmt sets their braces).
+/// Lines outside inline test modules, which are recognized by rustfmt's brace style.
 fn lines_without_tests(text: &str) -> usize {
     let (mut count, mut inside, mut marked) = (0, false, false);
     for line in text.lines() {
@@ -448,21 +450,21 @@ fn lines_without_tests(text: &str) -> usize {
     count
 }
 
-/// All offences of one file, by its path beneath `src`.
-fn inspect(file: &str, text: &str) -> Vec<Offence> {
-    let offence = |line, rule: String| Offence { file: format!("src/{file}"), line, rule };
+/// All violations in one file, given its path relative to `src`.
+fn inspect(file: &str, text: &str) -> Vec<Violation> {
+    let violation = |line, rule: String| Violation { file: format!("src/{file}"), line, rule };
     let mut found = Vec::new();
     if !text.starts_with("//! ") {
-        found.push(offence(1, "the file has no //! header saying what it is for".into()));
+        found.push(violation(1, "the file has no //! header saying what it is for".into()));
     }
     let header: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
     if !file.ends_with("lib.rs") && !header.iter().any(|line| line.contains("Not for")) {
-        found.push(offence(1, "the header does not say what the file is not for".into()));
+        found.push(violation(1, "the header does not say what the file is not for".into()));
     }
     let most = if file == "main.rs" { MOST_MAIN } else { MOST_LINES };
     let lines = lines_without_tests(text);
     if lines > most {
-        found.push(offence(most + 1, format!("the file has {lines} lines; {most} are allowed")));
+        found.push(violation(most + 1, format!("the file has {lines} lines; {most} are allowed")));
     }
     match syn::parse_file(text) {
         Ok(parsed) => {
@@ -472,12 +474,12 @@ fn inspect(file: &str, text: &str) -> Vec<Offence> {
             inspector.visit_file(&parsed);
             found.extend(inspector.found);
         }
-        Err(error) => found.push(offence(1, format!("the file does not parse: {error}"))),
+        Err(error) => found.push(violation(1, format!("the file does not parse: {error}"))),
     }
     found
 }
 
-/// Folders with more files than a reader takes in.
+/// Folders with more files than the limit.
 fn full_folders<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for file in files {
@@ -578,7 +580,7 @@ fn cycles_stay_small() {
 }
 
 #[test]
-fn planted_cycles_are_caught() {
+fn import_cycles_are_caught() {
     let plant = |files: &[(&str, &str)]| {
         let files: Vec<(String, String)> =
             files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
@@ -616,22 +618,22 @@ fn planted_cycles_are_caught() {
 }
 
 #[test]
-fn the_house_keeps_its_rules() {
+fn architecture_rules_hold() {
     let sources = product_sources();
-    let found: Vec<Offence> = sources.iter().flat_map(|(file, text)| inspect(file, text)).collect();
-    let mut list: Vec<String> = found.iter().map(|offence| format!("{offence:?}")).collect();
+    let found: Vec<Violation> = sources.iter().flat_map(|(file, text)| inspect(file, text)).collect();
+    let mut list: Vec<String> = found.iter().map(|violation| format!("{violation:?}")).collect();
     list.extend(full_folders(sources.iter().map(|(file, _)| file.as_str())));
-    assert!(list.is_empty(), "{} offences:\n{}", list.len(), list.join("\n"));
+    assert!(list.is_empty(), "{} violations:\n{}", list.len(), list.join("\n"));
 }
 
-/// The offences of a planted file, as `line: rule`.
-fn planted(file: &str, code: &str) -> Vec<String> {
+/// The violations in a sample file, as `line: rule`.
+fn violations_in(file: &str, code: &str) -> Vec<String> {
     let text = format!("//! A planted file. Not for: anything.\n{code}\n");
-    inspect(file, &text).into_iter().map(|offence| format!("{}: {}", offence.line, offence.rule)).collect()
+    inspect(file, &text).into_iter().map(|violation| format!("{}: {}", violation.line, violation.rule)).collect()
 }
 
 #[test]
-fn planted_edges_are_caught() {
+fn forbidden_imports_are_caught() {
     for (file, code) in [
         ("domain/plan.rs", "use crate::store::Store;"),
         ("context/mod.rs", "use crate::config::Settings;"),
@@ -667,7 +669,7 @@ fn planted_edges_are_caught() {
         ("store/mod.rs", "mod inner { use super::super::llm::Openai; }"),
         ("unknown/mod.rs", "use crate::store::Store;"),
     ] {
-        let found = planted(file, code);
+        let found = violations_in(file, code);
         assert!(
             found.len() == 1 && found[0].starts_with("2: ") && found[0].contains("may not know"),
             "{file} {code}: {found:?}"
@@ -676,7 +678,7 @@ fn planted_edges_are_caught() {
 }
 
 #[test]
-fn planted_guests_and_worlds_are_caught() {
+fn restricted_crates_and_impure_calls_are_caught() {
     for (file, code) in [
         ("engine/mod.rs", "use ratatui::buffer::Buffer;"),
         ("cli/mod.rs", "fn f() { crossterm::terminal::size(); }"),
@@ -702,18 +704,18 @@ fn planted_guests_and_worlds_are_caught() {
         ("engine/turns/live.rs", "fn f() { std::thread::spawn(|| ()); }"),
         ("engine/mod.rs", "fn f() { std::thread::Builder::new(); }"),
     ] {
-        let found = planted(file, code);
+        let found = violations_in(file, code);
         assert!(found.len() == 1 && found[0].starts_with("2: "), "{file} {code}: {found:?}");
     }
 }
 
 #[test]
-fn planted_forms_are_caught() {
-    let across = planted("engine/mod.rs", "pub use crate::store::Store;");
+fn file_rules_are_caught() {
+    let across = violations_in("engine/mod.rs", "pub use crate::store::Store;");
     assert_eq!(across, ["2: pub use across rooms: crate::store::Store"]);
-    assert_eq!(planted("engine/mod.rs", "pub(crate) use crate::domain::ids::RunId;").len(), 1);
-    assert_eq!(planted("engine/api/mod.rs", "pub use crate::store::Store;").len(), 1);
-    assert_eq!(planted("engine/api/mod.rs", "pub use crate::domain::planning::draft::Draft;").len(), 0);
+    assert_eq!(violations_in("engine/mod.rs", "pub(crate) use crate::domain::ids::RunId;").len(), 1);
+    assert_eq!(violations_in("engine/api/mod.rs", "pub use crate::store::Store;").len(), 1);
+    assert_eq!(violations_in("engine/api/mod.rs", "pub use crate::domain::planning::draft::Draft;").len(), 0);
     assert_eq!(inspect("store/mod.rs", "use std::fmt;\n")[0].rule, "the file has no //! header saying what it is for");
     assert_eq!(inspect("store/mod.rs", "//! A store.\n").len(), 1);
     let many: Vec<String> = (0..23).map(|at| format!("store/{at}.rs")).collect();
@@ -731,7 +733,7 @@ fn planted_forms_are_caught() {
 }
 
 #[test]
-fn what_is_allowed_is_left_alone() {
+fn allowed_code_passes() {
     for (file, code) in [
         ("lib.rs", "pub mod cli; pub mod domain;"),
         ("main.rs", "use pleach::{cli, tui}; fn main() { cli::run(); tui::run(); }"),
@@ -765,7 +767,7 @@ fn what_is_allowed_is_left_alone() {
             "#[cfg(test)] use crate::llm::Offline; fn f() -> &'static str { \"use crate::llm\" } // crate::llm::X",
         ),
     ] {
-        assert_eq!(planted(file, code), Vec::<String>::new(), "{file} {code}");
+        assert_eq!(violations_in(file, code), Vec::<String>::new(), "{file} {code}");
     }
     assert_eq!(test_modules("store/mod.rs", "#[cfg(test)] mod tests; mod real;"), ["store/tests"]);
     assert_eq!(test_modules("store/nodes.rs", "#[cfg(test)] mod tests;"), ["store/nodes/tests"]);

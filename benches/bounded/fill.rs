@@ -1,4 +1,4 @@
-//! A store with many messages of made-up words, their frequencies as Zipf's law has them, written in large batches.
+//! A store with many messages of random words with Zipf-distributed frequencies, written in large batches.
 
 use pleach::domain::base::ids::{BranchId, NodeId, SessionId};
 use pleach::domain::conversation::branch::{Branch, Overrides};
@@ -9,16 +9,16 @@ use std::path::Path;
 use std::time::Instant;
 use uuid::Uuid;
 
-/// The session whose path is all of its messages, and the small one beside it.
+/// The session with all messages on its path, and the small second session.
 pub(crate) const LONG: &str = "long";
-/// See [`LONG`].
+/// The title of the second session.
 pub(crate) const SHORT: &str = "short";
-/// Messages of a transaction.
+/// Messages in a transaction.
 const BATCH: usize = 10_000;
 const WORDS: f64 = 60_000.0;
 const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
 
-/// A repeatable stream of numbers (splitmix64).
+/// Deterministic pseudo-random numbers (SplitMix64).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -37,7 +37,7 @@ impl Dice {
         (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A word by its rank: the r-th is r times rarer than the first.
+    /// A random word: rank r is r times rarer than rank 1.
     fn word(&mut self) -> String {
         let mut rank = WORDS.powf(self.unit()) as usize;
         let mut word = String::from("q");
@@ -54,7 +54,7 @@ impl Dice {
     }
 }
 
-/// A question of six words, with as many stop words among them where wanted.
+/// A question of six words, and with `stops` as many stop words.
 pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
     let mut words = Vec::new();
     for _ in 0..6 {
@@ -66,7 +66,7 @@ pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
     words.join(" ")
 }
 
-/// A text of 12 words or more, `longest` at most.
+/// A text of at least 12 and at most `longest` words.
 fn text(dice: &mut Dice, longest: usize) -> String {
     let count = 12 + dice.below(longest - 12);
     let word = |dice: &mut Dice| if dice.below(2) == 0 { dice.stop() } else { dice.word() };
@@ -133,12 +133,12 @@ fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &
     store.write(vec![Write::PutBranch(Box::new(branch))]).unwrap();
 }
 
-/// Makes a store with a session of `count` messages and one of `beside`.
+/// Creates a store with a session of `count` messages and one of `beside` messages.
 pub(crate) fn store(path: &Path, count: usize, beside: usize) {
     store_of(path, (count, 62), beside);
 }
 
-/// The same with messages of so many words at the longest.
+/// Likewise, with a maximum number of words for each message.
 pub(crate) fn store_of(path: &Path, (count, longest): (usize, usize), beside: usize) {
     let since = Instant::now();
     let store = Store::open(&OpenOptions { path: path.to_owned(), read_only: false }).unwrap().store;

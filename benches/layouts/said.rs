@@ -1,21 +1,21 @@
-//! The conversations that are replayed: from a file in the import shape, or a long technical one made here.
+//! The replayed conversations: from a file in the import format, or a generated technical one.
 
 use crate::support::bench::Say;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Turns of the conversation that is made here.
+/// Turns of the generated conversation.
 const MADE: usize = 120;
-/// Earlier exchanges of which the state block holds a line each.
+/// Earlier exchanges that the state block mentions, one line each.
 const KNOWN: usize = 6;
 
-/// A question with its answer.
+/// A question and its answer.
 pub(crate) struct Exchange {
     pub(crate) asked: String,
     pub(crate) answered: String,
     /// Milliseconds since 1970.
     pub(crate) at: i64,
-    /// Characters that a tool gives before the answer; 0 calls none.
+    /// Characters of a tool's result before the answer; 0 for no call.
     pub(crate) tool: usize,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Talk {
     pub(crate) tools: bool,
 }
 
-/// What the model says to one question: perhaps a call, then the answer with the state block that it would keep.
+/// The model's answer to one question: possibly a call, then the text with the state block that it would keep.
 pub(crate) fn answers(all: &[Exchange], at: usize, one: &Exchange) -> Vec<Vec<Say>> {
     let call = (one.tool > 0).then(|| vec![Say::Call("echo".into(), format!("{{\"size\":{}}}", one.tool))]);
     let line = |text: &str| text.split_whitespace().take(14).collect::<Vec<_>>().join(" ");
@@ -34,7 +34,7 @@ pub(crate) fn answers(all: &[Exchange], at: usize, one: &Exchange) -> Vec<Vec<Sa
     call.into_iter().chain([vec![Say::Text(answer)]]).collect()
 }
 
-/// From the file that is named, else made.
+/// From the given file, or generated.
 pub(crate) fn talks() -> Vec<Talk> {
     let file = std::env::args().skip(1).find(|arg| std::path::Path::new(arg).extension().is_some_and(|e| e == "jsonl"));
     file.map_or_else(|| vec![made()], |file| read(&file))
@@ -65,7 +65,7 @@ fn read(file: &str) -> Vec<Talk> {
     sessions.into_values().map(whole).collect()
 }
 
-/// Questions of some 40 tokens and answers of some 300 to 900; every fourth looks at a file first.
+/// Questions of about 40 tokens and answers of about 300 to 900. Every fourth reads a file first.
 fn made() -> Talk {
     let places = ["the scheduler", "the parser", "the cache", "the importer", "the renderer", "the queue", "the index"];
     let faults =

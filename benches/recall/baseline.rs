@@ -1,5 +1,5 @@
-//! What the search is measured against: the most recent messages; BM25 over raw words joined by OR, with SQLite's FTS5
-//! constants; the same over stems without stop words.
+//! Baselines: the most recent messages; BM25 over raw words joined by OR, with the constants of SQLite's FTS5; and the
+//! same over stems without stop words.
 
 use super::data::Talk;
 use pleach::domain::call::retrieval_set::ScoreParts;
@@ -38,7 +38,7 @@ pub fn stems(talk: &Talk, query: &str) -> Vec<Hit> {
     bm25(talk, query, "stems", |text| Analyzer::default().terms(text))
 }
 
-/// Terms of each message with their counts, and their number.
+/// The terms of each message with their counts, and their total.
 type Counted = Vec<(HashMap<Term, f32>, f32)>;
 
 thread_local! {

@@ -1,15 +1,16 @@
-//! What questions bring that are asked of a conversation which is not theirs, beside what they bring of their own. The floor
-//! was tuned on the first three of five conversations; the figures of the others were seen too, and stand apart.
+//! Results of questions asked of other conversations, compared with results from their own. The floor was tuned on the
+//! first three of five conversations. The figures of the others are printed separately; they were seen during tuning
+//! too.
 
 use super::data::{self, Question, Talk};
 use super::{floor, found};
 use pleach::retrieval::gate;
 use pleach::retrieval::scope::Filter;
 
-/// Conversations on which the floor was tuned, the first so many.
+/// The number of conversations on which the floor was tuned, from the first.
 const TUNED: usize = 3;
 
-/// Tokens of questions, and how many were asked.
+/// Tokens of questions, and the number of questions.
 #[derive(Clone, Copy, Default)]
 struct Sum(u64, u64);
 
@@ -19,7 +20,8 @@ impl Sum {
     }
 }
 
-/// Prints the mean tokens that own and foreign questions bring through the gate and the floor.
+/// Prints the mean tokens that questions bring through the gate and the floor, for their own and for other
+/// conversations.
 pub fn print(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
     let count = data::counter();
     let filter = Filter::default();

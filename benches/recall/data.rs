@@ -1,4 +1,4 @@
-//! Conversations and questions in the import shape, and what a method found of the evidence.
+//! Conversations and questions in the import format, and a method's share of the evidence.
 
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
@@ -15,20 +15,20 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-pub struct Said {
+pub struct Message {
     pub id: String,
     pub role: Role,
     pub name: Option<String>,
     pub at: Option<i64>,
     pub text: String,
-    /// Its line in the file, counted from 0.
+    /// The line in the file, counted from 0.
     pub line: usize,
 }
 
-/// One conversation with its index.
+/// A conversation with its index.
 pub struct Talk {
     pub session: String,
-    pub said: Vec<Said>,
+    pub said: Vec<Message>,
     pub index: Index,
     pub scope: Scope,
     by_key: HashMap<Hash, usize>,
@@ -39,11 +39,11 @@ pub struct Question {
     pub query: String,
     pub category: String,
     pub evidence: Vec<usize>,
-    /// Its line in the file, counted from 0.
+    /// The line in the file, counted from 0.
     pub line: usize,
 }
 
-/// Vectors that were made beforehand.
+/// Precomputed vectors.
 pub struct Vectors {
     dims: usize,
     messages: Vec<f32>,
@@ -51,7 +51,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Reads plain f32 numbers, little end first: a vector for each line of the conversations, then one for each question.
+    /// Reads little-endian f32 numbers: a vector for each line of the conversations, then one for each question.
     pub fn read(file: &str, conversations: &str, questions: &str) -> Self {
         let bytes = std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
         let mut all: Vec<f32> =
@@ -63,11 +63,12 @@ impl Vectors {
         Self { dims, messages: all, questions }
     }
 
-    /// For each passage of a talk, the cosine of its message with a question.
+    /// The cosine of each passage's message with a question.
     pub fn cosines(&self, talk: &Talk, question: &Question) -> Vec<(u32, f32)> {
         let row = |of: &[f32], line: usize| of[line * self.dims..][..self.dims].to_vec();
         let asked = row(&self.questions, question.line);
-        let cosine = |said: &Said| row(&self.messages, said.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
+        let cosine =
+            |said: &Message| row(&self.messages, said.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
         let mut found = Vec::new();
         for (position, said) in talk.said.iter().enumerate() {
             let known = talk.index.known(talk.scope.number(position)).expect("an indexed message");
@@ -79,7 +80,7 @@ impl Vectors {
 }
 
 impl Talk {
-    pub fn new(session: String, said: Vec<Said>) -> Self {
+    pub fn new(session: String, said: Vec<Message>) -> Self {
         let mut index = Index::new();
         let mut path = Vec::new();
         let mut by_key = HashMap::new();
@@ -130,13 +131,13 @@ fn lines(path: &str) -> Vec<Value> {
 
 /// The conversations of a file, each in the order of its lines.
 pub fn talks(path: &str) -> Vec<Talk> {
-    let mut sessions: BTreeMap<String, Vec<Said>> = BTreeMap::new();
+    let mut sessions: BTreeMap<String, Vec<Message>> = BTreeMap::new();
     for (number, line) in lines(path).into_iter().enumerate() {
         let at =
             text(&line, "created_at").and_then(|at| at.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
         let role = text(&line, "role").and_then(|role| Role::from_name(&role)).unwrap_or(Role::User);
         let (id, content) = (text(&line, "id").unwrap_or_default(), text(&line, "content").unwrap_or_default());
-        let said = Said { id, role, name: text(&line, "name"), at, text: content, line: number };
+        let said = Message { id, role, name: text(&line, "name"), at, text: content, line: number };
         sessions.entry(text(&line, "session").unwrap_or_default()).or_default().push(said);
     }
     sessions.into_iter().map(|(session, said)| Talk::new(session, said)).collect()
@@ -159,7 +160,7 @@ pub fn questions(path: &str, talks: &[Talk]) -> Vec<Question> {
     lines(path).into_iter().enumerate().map(question).filter(|question| !question.evidence.is_empty()).collect()
 }
 
-/// Recall of evidence and whether all of it was there, by category; the sum under `all`.
+/// Recall of evidence, and how often all of it was found, by category; the total is `all`.
 #[derive(Default, Clone)]
 pub struct Table(pub BTreeMap<String, (f64, f64, u32)>);
 
@@ -173,7 +174,7 @@ impl Table {
         }
     }
 
-    /// Recall and all-hit of a category in percent.
+    /// Recall and complete hits of a category in percent.
     pub fn percent(&self, category: &str) -> (f64, f64) {
         self.0.get(category).map_or((0.0, 0.0), |(recall, all, count)| {
             (100.0 * recall / f64::from(*count), 100.0 * all / f64::from(*count))
@@ -181,7 +182,7 @@ impl Table {
     }
 }
 
-/// Counts with o200k, remembering.
+/// Counts with o200k, with a cache.
 pub fn counter() -> impl Fn(&str) -> u32 {
     let tokenizers = Tokenizers::new();
     let memory = std::cell::RefCell::new(HashMap::<String, u32>::new());

@@ -1,7 +1,7 @@
-//! A technical conversation made up here: short questions, long answers about invented parts of a program, and later
-//! questions that ask for one paragraph of one answer in other words.
+//! A generated technical conversation: short questions, long answers about invented parts of a program, and later
+//! questions that paraphrase one paragraph of one answer.
 
-use super::data::{Question, Said, Talk};
+use super::data::{Message, Question, Talk};
 use super::times::Dice;
 use pleach::domain::conversation::message::Role;
 
@@ -35,7 +35,7 @@ const AREAS: [&str; 12] = [
     "network", "storage", "audio", "layout", "search", "billing", "session", "image", "mail", "metrics", "login",
     "backup",
 ];
-/// What a paragraph says of a part, and how a question asks for it in other words.
+/// What a paragraph says about a part, and how a question paraphrases it.
 const FACTS: [(&str, &str); 12] = [
     (
         "keeps its entries in a ring of {n} slots; once that many are waiting, the oldest is overwritten without a word",
@@ -115,7 +115,7 @@ fn padding(dice: &mut Dice, sentences: u64) -> String {
     (0..sentences).map(|_| PADDING[dice.below(PADDING.len() as u64) as usize]).collect::<Vec<_>>().join(" ")
 }
 
-/// An answer of some 800 tokens about a part of an area, with three facts in it; and which.
+/// An answer of about 800 tokens about a part of an area with three facts, and their indexes.
 fn answer(dice: &mut Dice, part: &str, area: &str) -> (String, Vec<usize>) {
     let first = dice.below(FACTS.len() as u64) as usize;
     let facts = vec![first, (first + 5) % FACTS.len(), (first + 7) % FACTS.len()];
@@ -155,8 +155,8 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
                     line: 0,
                 });
             }
-            said.push(Said { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask, line: 0 });
-            said.push(Said {
+            said.push(Message { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask, line: 0 });
+            said.push(Message {
                 id: format!("{turn}a"),
                 role: Role::Assistant,
                 name: None,

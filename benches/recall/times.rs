@@ -1,4 +1,4 @@
-//! Times and sizes at 1,000, 100,000 and 1,000,000 messages of made-up words, their frequencies as Zipf's law has them.
+//! Times and sizes at 1,000, 100,000, and 1,000,000 messages of random words with Zipf-distributed frequencies.
 
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::message::Role;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const WORDS: u64 = 60_000;
 const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
 
-/// A repeatable stream of numbers (splitmix64).
+/// Deterministic pseudo-random numbers (SplitMix64).
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -33,14 +33,14 @@ impl Dice {
         (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A word by its rank: the r-th is r times rarer than the first.
+    /// A random word: rank r is r times rarer than rank 1.
     fn word(&mut self) -> String {
         let rank = ((WORDS as f64).powf(self.unit())) as u64;
         spell(rank)
     }
 }
 
-/// A word that is no English one, for a rank.
+/// The word of a rank, which is not an English word.
 fn spell(mut rank: u64) -> String {
     let mut word = String::from("q");
     while rank > 0 {
@@ -62,7 +62,7 @@ fn key(number: u64) -> Hash {
     Hash::of(&number.to_le_bytes())
 }
 
-/// Makes each text again from its number, so that a million need no room.
+/// Generates each text again from its number, so that a million texts need no memory.
 struct Made(HashMap<Hash, u64>);
 
 impl Texts for Made {

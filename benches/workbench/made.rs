@@ -1,4 +1,4 @@
-//! Made-up sessions and plans, as the engine would hand them over.
+//! Generated sessions and plans, as the engine would send them.
 
 use crate::{MAIN, SESSION};
 use pleach::domain::base::hash::Hash;
@@ -76,7 +76,7 @@ pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
     }
 }
 
-/// A path of so many messages of so many bytes; every `side`-th message has another version beside it.
+/// A path of `count` messages of `bytes` bytes. Every `side`-th message has another version.
 pub(crate) fn talk(count: u128, bytes: usize, side: u128) -> (Vec<Node>, NodeId) {
     let mut nodes: Vec<Node> = Vec::new();
     let mut parent: Option<NodeHead> = None;
@@ -95,7 +95,7 @@ pub(crate) fn talk(count: u128, bytes: usize, side: u128) -> (Vec<Node>, NodeId)
     (nodes, head)
 }
 
-/// A plan with so many turns as candidates, the newest tenth of which goes.
+/// A plan with `candidates` turns, of which the newest tenth is included.
 pub(crate) fn plan(nodes: &[Node], candidates: usize) -> ContextPlan {
     let turns: Vec<&[Node]> = nodes.chunks_exact(2).rev().take(candidates).collect();
     let rows = turns.iter().rev().enumerate().map(|(at, turn)| row(at, turn, at * 10 >= candidates * 9)).collect();

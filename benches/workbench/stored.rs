@@ -1,4 +1,4 @@
-//! The real engine on a real store, with the real screen before it.
+//! The real engine on a real store, with the real screen.
 
 use crate::fill::{self, Dice, LONG, question};
 use crate::support::bench::{Bench, Client, Model};
@@ -22,7 +22,7 @@ fn start(store: &Path) -> (Bench, Client) {
     let client = bench.start_with(|setup| {
         setup.store = store;
         setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("they are sound");
+        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
         setup.models = Arc::new(|name, _| ModelInfo {
             name: name.into(),
             context_window: 1_047_576,
@@ -41,19 +41,19 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-fn tell(name: &str, mut times: Vec<Duration>) {
+fn report(name: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |share: usize| milliseconds(times[(times.len() - 1) * share / 100]);
     println!("{name:<52} {:>8.1} {:>8.1} {:>8.1}", at(50), at(95), at(100));
 }
 
-/// Whether the plan shown is that of what is typed now.
+/// Whether the displayed plan belongs to the current draft.
 fn is_planned(model: &pleach::tui::model::Model) -> bool {
     let shown = model.plan.shown.as_ref().map(|shown| shown.generation);
     model.plan.due.is_none() && shown == Some(model.plan.generation)
 }
 
-/// Opens a session of 10,000 messages and 50 MB, again and again, and types in it.
+/// Opens a session of 10,000 messages and 50 MB repeatedly, and types in it.
 pub(crate) fn session(size: (u16, u16)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data").join("pleach.db");
@@ -79,8 +79,8 @@ pub(crate) fn session(size: (u16, u16)) {
         live.client.stop();
         drop(bench);
     }
-    tell("to open it and draw it", opened);
-    tell("to the first plan after a start", planned);
+    report("to open it and draw it", opened);
+    report("to the first plan after a start", planned);
     let (_bench, client) = start(&path);
     let mut live = Live::open(client, LONG, size);
     live.types("Where does the token ");
@@ -92,20 +92,20 @@ pub(crate) fn session(size: (u16, u16)) {
         live.until(is_planned);
         each.push(since.elapsed().saturating_sub(Duration::from_millis(pleach::tui::chat::model::plan::REST)));
     }
-    tell("from the last key to the plan, the rest left out", each);
+    report("from the last key to the plan, the rest left out", each);
     println!("SQL statements that the screen's thread ran: {}", Store::reads_of_this_thread() - reads);
 }
 
-/// Seconds until older messages are looked through.
+/// Seconds until older messages can be searched.
 fn indexed(live: &mut Live) -> f64 {
     let since = Instant::now();
     live.until(|model| model.engine.indexing.is_none_or(|(done, total)| done == total));
     since.elapsed().as_secs_f64()
 }
 
-/// Searches so many stored messages, while what is looked for is typed.
+/// Searches `messages` stored messages while the query is typed.
 ///
-/// `kept`: a folder in which the store stands, or is made, for more than one run.
+/// `kept`: a folder where the store is kept between runs.
 pub(crate) fn search(messages: usize, kept: Option<&Path>) {
     let folder = tempfile::tempdir().unwrap();
     let path = kept.unwrap_or(folder.path()).join("data").join("pleach.db");
@@ -133,6 +133,6 @@ pub(crate) fn search(messages: usize, kept: Option<&Path>) {
         client.answer(tickets[tickets.len() - 1]).expect("the newest is answered");
         last.push(since.elapsed());
     }
-    tell("every key waited for", each);
-    tell("typed at once: to the results of the last key", last);
+    report("every key waited for", each);
+    report("typed at once: to the results of the last key", last);
 }

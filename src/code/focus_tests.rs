@@ -1,7 +1,7 @@
-//! Names, focus, gate and what is in a request already, on a small workspace.
+//! Tests of names, focus, the gate, and lines that are already in the request, on a small workspace.
 
 use super::find::cards::{Limits, SentLines, Sources, fill_beside};
-use super::find::choose::{focused, scope, silent};
+use super::find::choose::{focused, scope, skip_reason};
 use super::find::names;
 use super::find::query;
 use super::find::rank::rank;
@@ -59,11 +59,11 @@ fn shorts(index: &Index, typed: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_are_found_by_what_is_typed_and_say_which_one() {
+fn typed_names_give_unambiguous_references() {
     let (_folder, index) = workspace();
     assert_eq!(shorts(&index, "retry_r"), ["retry_request"]);
     assert_eq!(shorts(&index, "rr"), ["retry_request"]);
-    assert_eq!(shorts(&index, "SEND"), ["Disk::send", "Client::send", "send_is_tested"], "tests last");
+    assert_eq!(shorts(&index, "SEND"), ["Disk::send", "Client::send", "send_is_tested"], "tests come last");
     assert_eq!(shorts(&index, "Client::se"), ["Client::send"]);
     assert_eq!(shorts(&index, "ModelOptions.val"), ["validate"]);
     assert_eq!(shorts(&index, "src/disk.rs#Disk::send"), ["Disk::send", "Client::send", "send_is_tested"][..1]);
@@ -77,7 +77,7 @@ fn names_are_found_by_what_is_typed_and_say_which_one() {
 }
 
 #[test]
-fn two_of_one_name_in_one_file_are_two() {
+fn symbols_of_one_name_in_one_file_are_distinct() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.rs"), "#[cfg(unix)]\nfn going() {}\n#[cfg(windows)]\nfn going() {}\n")
         .unwrap();
@@ -90,7 +90,7 @@ fn two_of_one_name_in_one_file_are_two() {
 }
 
 #[test]
-fn a_focus_means_folders_files_and_symbols() {
+fn focus_accepts_folders_files_and_symbols() {
     let (_folder, index) = workspace();
     let of = |names: &[&str]| scope(&index, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     assert_eq!(of(&["./src/net/"]).paths, ["src/net"]);
@@ -114,38 +114,38 @@ fn first(index: &Index, text: &str, focus: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_focus_comes_first_whatever_the_words() {
+fn focus_ranks_first_whatever_the_words() {
     let (_folder, index) = workspace();
     let text = "validate the temperature";
     assert_eq!(first(&index, text, &[])[0], "validate");
     assert_eq!(first(&index, text, &["backoff"])[0], "backoff");
-    assert!(first(&index, text, &["backoff"])[1..4].contains(&"retry_request".to_owned()), "what uses it is near");
+    assert!(first(&index, text, &["backoff"])[1..4].contains(&"retry_request".to_owned()), "its caller is near");
     let disk = first(&index, "what does it do?", &["src/disk.rs"]);
     assert!(disk.contains(&"sync_all".to_owned()) && !disk.contains(&"validate".to_owned()), "{disk:?}");
 }
 
 #[test]
-fn talk_that_is_not_of_code_brings_none() {
+fn messages_not_about_code_bring_no_symbols() {
     let (_folder, index) = workspace();
     let gate = |text: &str| {
         let tuning = Tuning::default();
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
-        silent(&index, &asked, &rank(&index, &asked, &tuning, 50), text.ends_with('?'))
+        skip_reason(&index, &asked, &rank(&index, &asked, &tuning, 50), text.ends_with('?'))
     };
     for question in ["how does validate work?", "why does the backoff fail?", "where is the retry decided?"] {
         assert_eq!(gate(question), None, "{question}");
     }
     assert_eq!(gate("why does the request retry?"), None);
-    assert_eq!(gate("look at sync_all"), None, "a name is written out");
-    assert_eq!(gate("see src/net/retry.rs"), None, "a path is");
-    assert_eq!(gate("backoff?"), None, "the only word");
+    assert_eq!(gate("look at sync_all"), None, "the message spells out a name");
+    assert_eq!(gate("see src/net/retry.rs"), None, "the message spells out a path");
+    assert_eq!(gate("backoff?"), None, "the only word matches");
     assert!(matches!(gate("thanks, go on"), Some(SkipWhy::NoContent | SkipWhy::Unknown)));
     assert_eq!(gate("tell a story of elephants and giraffes"), Some(SkipWhy::Unknown));
     assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipWhy::Faint));
 }
 
 #[test]
-fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
+fn glance_sees_changes_and_asks_for_a_survey_when_needed() {
     let (folder, mut index) = workspace();
     let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
     let age = |name: &str| {
@@ -169,22 +169,22 @@ fn a_look_at_what_is_known_sees_changes_and_says_when_that_is_not_enough() {
     round.read_ahead(root, &bounds, &stop);
     let done = round.take_in(&mut index, (root, &bounds, &stop), &mut |_| (), &mut |_| ()).unwrap();
     assert_eq!((done.read, done.files), (1, 5));
-    let graph = index.graph_anew().unwrap();
+    let graph = index.rebuilt_graph().unwrap();
     index.put_graph(graph);
-    assert!(index.graph_anew().is_none() && index.defined("quite_new").len() == 1);
+    assert!(index.rebuilt_graph().is_none() && index.defined("quite_new").len() == 1);
     let alive = |name: &str| index.defined(name).iter().any(|id| index.symbol(*id).is_some());
     assert!(alive("quite_new") && !alive("sync_all"));
     std::fs::write(root.join("src/another.rs"), "fn a() {}\n").unwrap();
-    assert!(glance(&index).is_none(), "a new name in a folder wants a look at all of it");
+    assert!(glance(&index).is_none(), "a new name in a folder needs a survey");
     std::fs::remove_file(root.join("src/disk.rs")).unwrap();
     assert!(glance(&index).is_none());
     assert!(holds_code(root, 5) && !holds_code(root, 6));
 }
 
-/// A folder in which there was nothing, or only folders, is watched like one with code: a first file in it is seen by the
-/// next short look, and so is one in a folder that is made there.
+/// A folder without code files is watched like any other: the next glance notices a first file in it, or in a new
+/// folder inside it.
 #[test]
-fn a_file_in_a_folder_without_any_is_seen_by_a_short_look() {
+fn glance_sees_first_file_of_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
     std::fs::create_dir_all(root.join("bare/inner")).unwrap();
@@ -204,15 +204,15 @@ fn a_file_in_a_folder_without_any_is_seen_by_a_short_look() {
     let quiet = |folders: &Folders| Round::glance(&index, root, folders, false).is_some_and(|round| round.is_empty());
     assert!(quiet(&folders));
     std::fs::write(root.join("left/out/never.rs"), "fn never() {}\n").unwrap();
-    assert!(quiet(&folders), "what git ignores is not watched");
+    assert!(quiet(&folders), "ignored folders are not watched");
     std::fs::write(root.join("bare/inner/first.rs"), "fn first() {}\n").unwrap();
     assert!(!quiet(&folders));
     std::fs::remove_file(root.join("bare/inner/first.rs")).unwrap();
     age();
     assert!(quiet(&folders));
     std::fs::create_dir(root.join("bare/made")).unwrap();
-    assert!(!quiet(&folders), "a new folder changes the one around it");
-    // One that is younger than a second change could be is looked at again, until it is old enough.
+    assert!(!quiet(&folders), "a new folder changes its parent");
+    // A very recent change time cannot be trusted, so the folder counts as changed until the time is old enough.
     assert!(!quiet(&survey(&index).folders().unwrap()));
 }
 
@@ -220,7 +220,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_line_of_a_request_comes_again(
+    fn lines_in_the_request_are_not_repeated(
         runs in prop::collection::vec((0_usize..FILES.len(), 1_u32..9, 0_u32..6), 0..6),
         budget in 40_u32..900,
         lines in 1_usize..30,

@@ -1,10 +1,10 @@
 //! Symbols: what a source file defines, and where.
-//! Not for: how they are found (`parse::file`) or scored (`rank`).
+//! Not for: finding (`parse::file`) or scoring them (`rank`).
 
 use crate::domain::code::symbols::Kind;
 use std::ops::Range;
 
-/// A stretch of bytes of a file, at most 4 GiB in.
+/// A range of bytes in a file, below 4 GiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub struct Span {
     /// The first byte.
@@ -14,54 +14,54 @@ pub struct Span {
 }
 
 impl Span {
-    /// From byte offsets; what lies beyond 4 GiB is cut.
+    /// Creates a span from byte offsets, clipped at 4 GiB.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
         let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { start: short(start), end: short(end.max(start)) }
     }
 
-    /// As a range for slicing, cut to a text's length.
+    /// The span as a range for slicing, clipped to a text's length.
     #[must_use]
     pub fn within(self, length: usize) -> Range<usize> {
         let end = (self.end as usize).min(length);
         (self.start as usize).min(end)..end
     }
 
-    /// Whether it holds no byte.
+    /// Whether the span is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// Whether the other lies wholly inside.
+    /// Whether another span lies entirely inside this one.
     #[must_use]
     pub fn holds(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }
 
-/// Something that a file defines.
+/// A definition in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Its own name, without modules or types.
+    /// The name, without modules or types.
     pub name: Box<str>,
-    /// The place of the symbol around it among the file's symbols; the file itself has none.
+    /// The index of the enclosing symbol among the file's symbols. `None` for the file itself.
     pub parent: Option<u32>,
     /// From its documentation and attributes to its end.
     pub span: Span,
-    /// First and last line, from 1, of `span`.
+    /// The first and last line of `span`, from 1.
     pub lines: (u32, u32),
-    /// From its first word to its body: the signature.
+    /// The signature: from its first word to its body.
     pub head: Span,
-    /// The line, from 1, where `head` starts.
+    /// The line where `head` starts, from 1.
     pub line: u32,
-    /// Its documentation, comment marks included; empty when there is none.
+    /// Its documentation including comment markers, or empty.
     pub doc: Span,
-    /// Its attributes or decorators; empty when there are none.
+    /// Its attributes or decorators, or empty.
     pub attrs: Span,
-    /// Whether it serves tests only.
+    /// Whether it is test code.
     pub test: bool,
 }

@@ -1,4 +1,4 @@
-//! Tests of the room as a whole: languages, hostile bytes, renewing, keeping, budgets.
+//! Tests of the whole room: languages, hostile bytes, updates, the cache, and budgets.
 
 use super::CodeError;
 use super::find::cards::{Found, Limits, Sources, fill};
@@ -23,7 +23,7 @@ fn read(language: Language, text: &str) -> Parsed {
     Reader::default().read(language, "file", text.as_bytes(), &|| true).unwrap()
 }
 
-/// Kind, name and name of what is around, of every symbol but the file.
+/// The kind, name, and parent's name of every symbol except the file.
 fn outline(language: Language, text: &str) -> Vec<(Kind, String, String)> {
     let parsed = read(language, text);
     let name = |at: u32| parsed.symbols[at as usize].name.to_string();
@@ -149,7 +149,7 @@ fn go_and_java_are_read() {
 }
 
 #[test]
-fn c_and_its_heir_are_read() {
+fn c_and_cpp_are_read() {
     use Kind::{Class, Function, Macro, Method, Module, Prototype, Struct, Type};
     expect(
         Language::C,
@@ -170,7 +170,7 @@ fn c_and_its_heir_are_read() {
 }
 
 #[test]
-fn what_stands_before_a_symbol_belongs_to_it() {
+fn leading_comments_and_attributes_belong_to_a_symbol() {
     let text = "//! Of the file.\n\n// Apart.\n\n/// First.\n/// Second.\n#[cfg(unix)]\n#[inline]\nfn f(a: u8) -> u8 {\n    a\n}\nlet x; // behind\nfn g() {}\n";
     let parsed = read(Language::Rust, text);
     let find = |name: &str| parsed.symbols.iter().find(|s| *s.name == *name).unwrap();
@@ -180,12 +180,12 @@ fn what_stands_before_a_symbol_belongs_to_it() {
     assert_eq!(part(f.attrs), "#[cfg(unix)]\n#[inline]");
     assert_eq!(part(f.head), "fn f(a: u8) -> u8 ");
     assert_eq!((f.line, f.lines), (9, (5, 11)));
-    assert!(find("g").doc.is_empty(), "a comment behind other code speaks of that");
+    assert!(find("g").doc.is_empty(), "a comment behind code belongs to that code");
     assert_eq!(super::parse::doc::words(&parsed.symbols[0], text.as_bytes()).lines().next(), Some("Of the file."));
 }
 
 #[test]
-fn a_file_with_errors_gives_what_it_can() {
+fn files_with_errors_are_read_in_part() {
     let parsed = read(Language::Rust, "fn good() {}\nfn bad( {{{ \nstruct Fine;\n");
     assert!(parsed.errors);
     assert!(parsed.symbols.iter().any(|symbol| *symbol.name == *"good"));
@@ -228,7 +228,7 @@ fn nests(symbols: &[Symbol], length: usize) {
 
 const ENDINGS: [&str; 9] = ["rs", "py", "ts", "tsx", "js", "go", "c", "cpp", "java"];
 
-/// Pieces that mean something in one language or another, and rubbish.
+/// Fragments of several languages, and garbage.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -289,7 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_in_any_language_are_taken_and_kept(text in hostile()) {
+    fn any_bytes_parse_and_round_trip(text in hostile()) {
         for ending in ENDINGS {
             let record = record(&format!("a.{ending}"), &text).unwrap();
             nests(&record.symbols, text.len());
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_give_no_record_or_a_sound_one(text in hostile(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
+    fn damaged_bytes_give_a_valid_record_or_none(text in hostile(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
         let mut writer = ByteWriter::default();
         writer.record(&record("a.rs", &text).unwrap());
         let mut bytes = writer.0;
@@ -339,7 +339,7 @@ fn count(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(4)).unwrap()
 }
 
-fn bring(index: &mut Index, root: &Path, cache: Option<&mut Cache>) -> usize {
+fn update(index: &mut Index, root: &Path, cache: Option<&mut Cache>) -> usize {
     let mut cache = cache;
     let mut keep = |change: Change<'_>| match (cache.as_deref_mut(), change) {
         (Some(cache), Change::Read(record)) => cache.keep(record),
@@ -391,10 +391,10 @@ fn names(found: &Found) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_question_is_about_comes_first() {
+fn best_match_comes_first() {
     let folder = workspace();
     let mut index = Index::default();
-    assert_eq!(bring(&mut index, folder.path(), None), 5, "what git ignores is not read");
+    assert_eq!(update(&mut index, folder.path(), None), 5, "ignored files are not read");
     let best = |text: &str| {
         let query = query::read(&mut Analyzer::default(), text, &Tuning::default());
         let hits = rank::rank(&index, &query, &Tuning::default(), 10);
@@ -412,10 +412,10 @@ fn what_a_question_is_about_comes_first() {
 }
 
 #[test]
-fn budgets_hold_and_no_line_comes_twice() {
+fn budgets_hold_and_lines_are_unique() {
     let folder = workspace();
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
+    update(&mut index, folder.path(), None);
     for budget in [0, 5, 20, 40, 60, 100, 200, 1_000, 8_000] {
         let found = ask(&index, folder.path(), "retry the request of a client with backoff and options", budget);
         let told: u32 = found.items.iter().map(|item| item.tokens).sum();
@@ -432,11 +432,11 @@ fn budgets_hold_and_no_line_comes_twice() {
 }
 
 #[test]
-fn a_renewed_index_is_as_one_made_anew() {
+fn updated_index_equals_a_new_one() {
     let folder = workspace();
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
-    assert_eq!(bring(&mut index, folder.path(), None), 0, "nothing changed");
+    update(&mut index, folder.path(), None);
+    assert_eq!(update(&mut index, folder.path(), None), 0, "nothing changed");
     let path = |name: &str| folder.path().join(name);
     for round in 0..4 {
         let text = format!("fn backoff(n: u32) -> u32 {{ n }}\nfn quite_new_{round}() {{ backoff(1); }}\n");
@@ -445,9 +445,9 @@ fn a_renewed_index_is_as_one_made_anew() {
         if round > 0 {
             std::fs::remove_file(path(&format!("src/extra_{}.go", round - 1))).unwrap();
         }
-        bring(&mut index, folder.path(), None);
+        update(&mut index, folder.path(), None);
         let mut anew = Index::default();
-        bring(&mut anew, folder.path(), None);
+        update(&mut anew, folder.path(), None);
         for question in ["backoff of a request", "quite new client", "validate options", "extra"] {
             let (a, b) = (ask(&index, folder.path(), question, 500), ask(&anew, folder.path(), question, 500));
             assert_eq!(a.items, b.items, "{question}");
@@ -457,18 +457,18 @@ fn a_renewed_index_is_as_one_made_anew() {
 }
 
 #[test]
-fn the_same_bytes_at_a_new_time_are_not_read_again() {
+fn touched_files_are_not_parsed_again() {
     let folder = workspace();
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
+    update(&mut index, folder.path(), None);
     let path = folder.path().join("app/models.py");
     let file = std::fs::File::options().write(true).open(path).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(77)).unwrap();
-    assert_eq!(bring(&mut index, folder.path(), None), 0);
+    assert_eq!(update(&mut index, folder.path(), None), 0);
 }
 
 #[test]
-fn what_was_read_is_kept_between_starts() {
+fn records_survive_restarts() {
     let folder = workspace();
     let kept = tempfile::tempdir().unwrap();
     let file = kept.path().join("x.index");
@@ -477,7 +477,7 @@ fn what_was_read_is_kept_between_starts() {
     let mut first = Index::default();
     let (mut cache, loaded) = open(&mut first);
     assert_eq!((loaded.records, loaded.damaged), (0, false));
-    bring(&mut first, folder.path(), Some(&mut cache));
+    update(&mut first, folder.path(), Some(&mut cache));
     let wanted = names(&ask(&first, folder.path(), question, 400));
     let (other, loaded) = open(&mut Index::default());
     assert!(cache.writes() && !other.writes(), "one process writes");
@@ -485,7 +485,7 @@ fn what_was_read_is_kept_between_starts() {
     drop((cache, other));
     let mut second = Index::default();
     let (mut cache, _) = open(&mut second);
-    assert_eq!(bring(&mut second, folder.path(), Some(&mut cache)), 0);
+    assert_eq!(update(&mut second, folder.path(), Some(&mut cache)), 0);
     assert_eq!(names(&ask(&second, folder.path(), question, 400)), wanted);
     drop(cache);
     let whole = std::fs::read(&file).unwrap();
@@ -493,7 +493,7 @@ fn what_was_read_is_kept_between_starts() {
         std::fs::write(&file, &whole[..cut]).unwrap();
         let mut third = Index::default();
         let (mut cache, _) = open(&mut third);
-        bring(&mut third, folder.path(), Some(&mut cache));
+        update(&mut third, folder.path(), Some(&mut cache));
         assert_eq!(names(&ask(&third, folder.path(), question, 400)), wanted, "cut at {cut}");
     }
     let mut flipped = whole.clone();
@@ -502,22 +502,22 @@ fn what_was_read_is_kept_between_starts() {
     let mut fourth = Index::default();
     let (mut cache, loaded) = open(&mut fourth);
     assert!(loaded.damaged && loaded.records < 5);
-    bring(&mut fourth, folder.path(), Some(&mut cache));
+    update(&mut fourth, folder.path(), Some(&mut cache));
     assert_eq!(names(&ask(&fourth, folder.path(), question, 400)), wanted);
     drop(cache);
     let elsewhere = tempfile::tempdir().unwrap();
     let (_, loaded) = Cache::open(&file, elsewhere.path(), &mut Index::default()).unwrap();
-    assert_eq!((loaded.records, loaded.damaged), (0, true), "another workspace's file is not believed");
+    assert_eq!((loaded.records, loaded.damaged), (0, true), "the cache of another workspace is not used");
 }
 
 #[test]
-fn a_kept_file_does_not_grow_for_ever() {
+fn cache_file_is_compacted() {
     let folder = workspace();
     let kept = tempfile::tempdir().unwrap();
     let file = kept.path().join("x.index");
     let mut index = Index::default();
     let (mut cache, _) = Cache::open(&file, folder.path(), &mut index).unwrap();
-    bring(&mut index, folder.path(), Some(&mut cache));
+    update(&mut index, folder.path(), Some(&mut cache));
     let record = record("app/models.py", b"class Again: pass\n").unwrap();
     for _ in 0..2_000 {
         cache.keep(&record);
@@ -530,7 +530,7 @@ fn a_kept_file_does_not_grow_for_ever() {
 }
 
 #[test]
-fn odd_files_are_listed_and_not_read() {
+fn unsupported_files_are_listed_and_not_parsed() {
     let folder = workspace();
     let put = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
     put("big.rs", &vec![b'\n'; (1 << 20) + 1]);
@@ -546,7 +546,7 @@ fn odd_files_are_listed_and_not_read() {
         std::os::unix::fs::symlink("big.rs", folder.path().join("linked.rs")).unwrap();
     }
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
+    update(&mut index, folder.path(), None);
     let fate = |name: &str| index.file_at(Path::new(name)).map(|file| file.fate);
     assert_eq!(fate("big.rs"), Some(ParseOutcome::TooLarge));
     assert_eq!(fate("binary.c"), Some(ParseOutcome::Binary));
@@ -570,13 +570,13 @@ fn put_odd(folder: &Path, name: &std::ffi::OsStr) {
 }
 
 #[test]
-fn reading_can_be_ended_and_taken_up() {
+fn reading_can_be_stopped_and_resumed() {
     let folder = workspace();
     let mut index = Index::default();
     let stop = AtomicBool::new(true);
     let ended = renew(&mut index, folder.path(), &Bounds::default(), &stop, &mut |_| (), &mut |_| ());
     assert!(matches!(ended, Err(CodeError::Cancelled)));
-    assert_eq!(bring(&mut index, folder.path(), None), 5);
+    assert_eq!(update(&mut index, folder.path(), None), 5);
     let none = renew(
         &mut index,
         Path::new("/nowhere/at/all"),
@@ -589,10 +589,10 @@ fn reading_can_be_ended_and_taken_up() {
 }
 
 #[test]
-fn a_changed_file_is_not_quoted() {
+fn changed_files_are_not_quoted() {
     let folder = workspace();
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
+    update(&mut index, folder.path(), None);
     std::fs::write(folder.path().join("src/net/retry.rs"), "// nothing any more\n").unwrap();
     let found = ask(&index, folder.path(), "retry request backoff", 1_000);
     assert!(found.items.iter().all(|item| item.path != "src/net/retry.rs"));
@@ -600,10 +600,10 @@ fn a_changed_file_is_not_quoted() {
 }
 
 #[test]
-fn the_map_keeps_its_budget_and_names_what_much_depends_on() {
+fn map_keeps_its_budget_and_names_central_symbols() {
     let folder = workspace();
     let mut index = Index::default();
-    bring(&mut index, folder.path(), None);
+    update(&mut index, folder.path(), None);
     for budget in [0, 3, 10, 30, 200] {
         let map = map::scaffold(&index, &Folder(folder.path().to_path_buf()), &count, budget, 3);
         assert!(map.tokens <= budget && count(&map.text) == map.tokens, "{map:?}");
@@ -614,7 +614,7 @@ fn the_map_keeps_its_budget_and_names_what_much_depends_on() {
 }
 
 #[test]
-fn queries_lose_what_says_nothing() {
+fn queries_drop_words_without_meaning() {
     let tuning = Tuning::default();
     let read = |text: &str| query::read(&mut Analyzer::default(), text, &tuning);
     let terms = |text: &str| read(text).terms.keys().map(ToString::to_string).collect::<Vec<_>>();

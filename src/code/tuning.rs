@@ -1,54 +1,54 @@
-//! The numbers of the ranking. Found on the histories of several projects, each checked on the others.
-//! Not for: limits of what is sent; those are the caller's.
+//! The constants of the ranking, tuned on the histories of several projects, each validated on the others.
+//! Not for: limits of what is sent, which the caller sets.
 
-/// Weights of the ranking.
+/// The constants of the ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// How soon repeats of a term stop counting (BM25's k1).
+    /// How quickly repeats of a term stop counting (BM25's k1).
     pub k1: f32,
-    /// How much long symbols are held back (BM25's b).
+    /// How strongly long symbols are penalized (BM25's b).
     pub b: f32,
-    /// Weight of the fields: name, head, doc, body.
+    /// Weights of the fields: name, head, documentation, body.
     pub fields: [f32; 4],
-    /// How much long files are held back.
+    /// How strongly long files are penalized.
     pub file_b: f32,
-    /// Weight of the file's own score.
+    /// The weight of the file's own score.
     pub file: f32,
-    /// Weight of words in the path.
+    /// The weight of words in the path.
     pub path: f32,
-    /// Weight of what uses and is used.
+    /// The weight of flow over the graph of uses.
     pub graph: f32,
-    /// Share of the flow that goes to users, in hundredths.
+    /// The share of the flow that goes to users, in hundredths.
     pub back: u64,
     /// Rounds of the flow.
     pub rounds: usize,
-    /// Share that a symbol gets of the one around it.
+    /// The share of the enclosing symbol's score that a symbol gets.
     pub parent: f32,
-    /// Share that a symbol gets of the ones before and after it.
+    /// The share of its neighbors' scores that a symbol gets.
     pub beside: f32,
-    /// Weight of a symbol's size.
+    /// The weight of a symbol's size.
     pub size: f32,
-    /// Weight of the file's size.
+    /// The weight of the file's size.
     pub file_size: f32,
-    /// Factor for tests.
+    /// The factor for tests.
     pub test: f32,
-    /// Factor for files as symbols.
+    /// The factor for files as symbols.
     pub whole: f32,
-    /// Factor for modules and impls.
+    /// The factor for modules and impls.
     pub shell: f32,
-    /// Factor for constants and types.
+    /// The factor for constants and types.
     pub small: f32,
-    /// Weight of all but the first line of a query.
+    /// The weight of all lines of a query except the first.
     pub later: f32,
-    /// Weight of verbs of change in a query.
+    /// The weight of verbs of change in a query.
     pub verb: f32,
-    /// Weight of joined words.
+    /// The weight of joined words.
     pub joined: f32,
-    /// Weight of abbreviations and longer forms.
+    /// The weight of abbreviations and longer forms.
     pub prefix: f32,
-    /// Bonus for a name that is written out in the query.
+    /// The bonus for a name that is spelled out in the query.
     pub exact: f32,
-    /// Symbols of one file after which the next ones count less.
+    /// The number of symbols of one file after which the next ones count less.
     pub spread: f32,
 }
 

@@ -1,15 +1,15 @@
-//! A call's arguments: lenient about their form, strict about paths, clear for the model when something is missing.
-//! Not for: opening anything.
+//! The arguments of a tool call: lenient about their form, strict about paths, with clear errors for the model.
+//! Not for: opening files.
 
 use super::ToolFailure;
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
-/// Arguments of one call.
+/// The arguments of one call.
 pub(super) struct Args(Map<String, Value>);
 
 impl Args {
-    /// Reads the verbatim text; nothing at all is an empty object.
+    /// Parses the received text. An empty text counts as an empty object.
     pub(super) fn parse(text: &str) -> Result<Self, ToolFailure> {
         let text = text.trim();
         if text.is_empty() || text == "null" {
@@ -17,7 +17,7 @@ impl Args {
         }
         match serde_json::from_str(text) {
             Ok(Value::Object(object)) => Ok(Self(object)),
-            // Some models send the object as a text.
+            // Some models send the object as a JSON string.
             Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
                 Ok(Value::Object(object)) => Ok(Self(object)),
                 _ => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
@@ -27,7 +27,7 @@ impl Args {
         }
     }
 
-    /// A text, where given.
+    /// An optional string.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -36,14 +36,14 @@ impl Args {
         }
     }
 
-    /// A text that must be there.
+    /// A required string that is not empty.
     pub(super) fn needed(&self, name: &str) -> Result<&str, ToolFailure> {
         self.text(name)?
             .filter(|text| !text.is_empty())
             .ok_or_else(|| ToolFailure::Failed(format!("The argument {name} is missing.")))
     }
 
-    /// A whole number from 1, where given; one written as a text is fine.
+    /// An optional whole number of at least 1. A number inside a string is accepted.
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, ToolFailure> {
         let number = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(None),
@@ -58,7 +58,7 @@ impl Args {
         }
     }
 
-    /// A yes or no; no where it is not given.
+    /// An optional boolean, false by default.
     pub(super) fn flag(&self, name: &str) -> Result<bool, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(false),
@@ -68,7 +68,7 @@ impl Args {
         }
     }
 
-    /// A list of objects, where given; one written as a text, and one object alone, are fine.
+    /// An optional list of objects. A list inside a string and a single object are accepted.
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<Self>>, ToolFailure> {
         let wrong = || ToolFailure::Failed(format!("The argument {name} must be a list of objects."));
         let each = |values: &[Value]| -> Result<Vec<Self>, ToolFailure> {
@@ -86,18 +86,18 @@ impl Args {
         }
     }
 
-    /// The path beneath the root, empty for the root itself.
+    /// The argument `path`, relative to the root; empty for the root itself.
     pub(super) fn path(&self) -> Result<PathBuf, ToolFailure> {
         self.path_named("path")
     }
 
-    /// The path beneath the root that an argument gives, empty for the root itself.
+    /// A path argument, relative to the root; empty for the root itself.
     pub(super) fn path_named(&self, name: &str) -> Result<PathBuf, ToolFailure> {
         beneath(self.text(name)?.unwrap_or_default())
     }
 }
 
-/// A path beneath the root, in its shortest form.
+/// Normalizes a path and refuses one that is absolute or contains `..`.
 pub(super) fn beneath(text: &str) -> Result<PathBuf, ToolFailure> {
     let mut path = PathBuf::new();
     if text.contains('\0') {

@@ -1,6 +1,6 @@
-//! A folder that is only read from, never by a link that leads out of it: texts of bounded size, names of folders, and stamps
-//! by which a change is seen without reading.
-//! Not for: the model's tools (`read`, `list`), or what the texts are for.
+//! A read-only folder: bounded texts, names of folders, and stamps for detecting changes without reading. Links never
+//! lead out of it.
+//! Not for: the model's tools (`read`, `list`), or the meaning of the texts.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::visibility::{FileVisibility, READS};
@@ -11,56 +11,56 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// By what a file's change is seen: its size, when it was written (nanoseconds since 1970), and which file it is.
+/// A file's size, modification time, and inode, for detecting changes without reading.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stamp {
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// When it was written.
+    /// The modification time, in nanoseconds since 1970.
     pub written: u128,
-    /// Its number in the file system, where there is one.
+    /// The inode, or 0 where there is none.
     pub number: u64,
 }
 
-/// What stands at a path.
+/// What a path leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Looked {
     /// Nothing.
     Nothing,
     /// A regular file.
     File(Stamp),
-    /// Something that is not read, and why, as the end of a sentence that begins with its path.
+    /// Something that is not read, with the reason as the end of a sentence that begins with the path.
     Refused(String),
 }
 
-/// The beginning of a text.
+/// The beginning of a text file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// Its characters; cut between lines where it is cut.
+    /// The text, cut at a line end.
     pub text: String,
-    /// Bytes of the whole file.
+    /// The size of the whole file in bytes.
     pub bytes: u64,
-    /// Bytes that were left out at its end.
+    /// The number of bytes left out at the end.
     pub left: u64,
 }
 
-/// Why a file is not read that a rule denies.
+/// The reason for a file that a rule denies.
 const DENIED: &str = "can't be read because of one of your rules";
 
-/// See the module.
+/// A read-only folder.
 #[derive(Debug)]
 pub struct Folder {
     root: Dir,
-    /// Files that a person's rules deny, and the workspace by whose paths those speak, as it lies beneath the root.
+    /// Rules that deny files, and the workspace's path beneath the root, to which the rules' paths are relative.
     denied: FileVisibility,
     workspace: PathBuf,
 }
 
 impl Folder {
-    /// Opens it.
+    /// Opens a folder.
     ///
     /// # Errors
-    /// It is no folder, or cannot be opened.
+    /// The path is not a folder, or it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self {
             root,
@@ -69,13 +69,13 @@ impl Folder {
         })
     }
 
-    /// The same without what a person's rules deny; they speak of paths beneath a workspace that lies in it.
+    /// Adds rules that deny files. The rules' paths are relative to `workspace`, a folder beneath this one.
     #[must_use]
     pub fn without(self, denied: FileVisibility, workspace: &Path) -> Self {
         Self { denied, workspace: workspace.to_owned(), ..self }
     }
 
-    /// Whether a rule denies a file, by the name given or by its true one.
+    /// Whether a rule denies a file by the given path or by its canonical one.
     fn denies(&self, path: &Path) -> bool {
         let named = |path: &Path| {
             let path = path.strip_prefix(&self.workspace).unwrap_or(path);
@@ -84,7 +84,7 @@ impl Folder {
         !self.denied.is_open() && (named(path) || self.root.canonicalize(path).is_ok_and(|whole| named(&whole)))
     }
 
-    /// What stands at a path beneath it.
+    /// Checks what a path beneath the root leads to.
     #[must_use]
     pub fn look(&self, path: &Path) -> Looked {
         match self.root.metadata(path) {
@@ -101,10 +101,10 @@ impl Folder {
         }
     }
 
-    /// The first bytes of a text, at most so many, whole characters of it.
+    /// Reads at most `most` bytes from the beginning of a text, cut at a whole character and line.
     ///
     /// # Errors
-    /// The end of a sentence that begins with its path.
+    /// The end of a sentence that begins with the path.
     pub fn head(&self, path: &Path, most: u64) -> Result<Head, String> {
         if self.denies(path) {
             return Err(DENIED.into());
@@ -128,7 +128,7 @@ impl Folder {
         let cut = whole > bytes.len() as u64;
         let valid = match std::str::from_utf8(&bytes) {
             Ok(_) => bytes.len(),
-            // A character that was cut in two.
+            // The limit split a character.
             Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
             Err(_) => return Err("is not UTF-8 text".into()),
         };
@@ -143,7 +143,7 @@ impl Folder {
         Ok(Head { text: String::from_utf8(bytes).unwrap_or_default(), bytes: whole, left })
     }
 
-    /// The hash of a file's bytes; none where it is gone, larger than `most` bytes, or not to be read.
+    /// The hash of a file's bytes. Returns `None` when the file is missing, larger than `most` bytes, or not readable.
     #[must_use]
     pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
         let Looked::File(stamp) = self.look(path) else { return None };
@@ -153,7 +153,7 @@ impl Folder {
         Some(Hash::of(&bytes))
     }
 
-    /// Whether a folder beneath it lies in one that its `.gitignore` files leave out; of two rules the nearer decides.
+    /// Whether a folder lies in one that `.gitignore` files exclude. The nearest matching rule decides.
     #[must_use]
     pub fn ignored(&self, folder: &Path) -> bool {
         const RULES: u64 = 1 << 20;
@@ -170,7 +170,7 @@ impl Folder {
             if let Ok(head) = self.head(&path.join(".gitignore"), RULES) {
                 let mut builder = GitignoreBuilder::new(&path);
                 for line in head.text.lines() {
-                    // A line that is no pattern is passed over, as git does.
+                    // Skip invalid patterns, as git does.
                     let _ = builder.add_line(None, line);
                 }
                 levels.extend(builder.build().ok());
@@ -179,8 +179,8 @@ impl Folder {
         false
     }
 
-    /// Names of the folders in a folder beneath it, in order, at most so many; those that are no UTF-8, or hold a character
-    /// that nobody would see, are left out.
+    /// The sorted names of at most `most` subfolders. Names that are not UTF-8 or contain control characters are left
+    /// out.
     #[must_use]
     pub fn folders(&self, path: &Path, most: usize) -> Vec<String> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -208,7 +208,7 @@ fn number(_: &cap_std::fs::Metadata) -> u64 {
     0
 }
 
-/// Leading out of the root comes as an error that no system call made.
+/// `cap_std` reports a path that leads out of the root as an error without an OS code.
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "is a link that leads outside the \
@@ -220,8 +220,8 @@ fn refusal(error: &io::Error) -> String {
     }
 }
 
-/// The folder of the repository that a folder belongs to: the nearest one at or above it that holds `.git`, as long as the
-/// folders on the way belong to the same user; itself where there is none.
+/// The repository that a folder belongs to: the nearest folder at or above it that contains `.git`, as long as all
+/// folders between have the same owner. Returns the folder itself when there is none.
 #[must_use]
 pub fn repository(folder: &Path) -> PathBuf {
     const HIGHEST: usize = 32;
@@ -250,7 +250,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn texts_are_read_inside_only_and_cut_between_lines() {
+    fn texts_are_read_inside_the_folder_and_cut_at_line_ends() {
         let place = tempfile::tempdir().unwrap();
         let inside = place.path().join("in");
         fs::create_dir_all(inside.join("b")).unwrap();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_git_ignores_are_known() {
+    fn gitignored_folders_are_recognized() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir_all(place.path().join("a/keep/x")).unwrap();
         fs::write(place.path().join(".gitignore"), "node_modules/\n/a/*\n!/a/keep/\n").unwrap();
@@ -305,21 +305,21 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_is_the_nearest_folder_with_git_in_it() {
+    fn repository_is_the_nearest_folder_with_git() {
         let place = tempfile::tempdir().unwrap();
         let deep = place.path().join("repo/a/b");
         fs::create_dir_all(&deep).unwrap();
         assert_eq!(repository(&deep), deep);
         fs::create_dir_all(place.path().join("repo/.git")).unwrap();
         assert_eq!(repository(&deep), place.path().join("repo"));
-        // Only root can give a folder away.
+        // Only root can change the owner of a folder.
         if std::os::unix::fs::chown(place.path().join("repo"), Some(12_345), None).is_ok() {
-            assert_eq!(repository(&deep), deep, "the repository of another user");
+            assert_eq!(repository(&deep), deep, "the repository belongs to another user");
         }
     }
 
     #[test]
-    fn a_rule_denies_a_file_by_each_of_its_names() {
+    fn rule_denies_a_file_by_every_name() {
         use crate::domain::tool::consent::{Rule, Verdict};
         let place = tempfile::tempdir().unwrap();
         fs::create_dir_all(place.path().join("work/inner")).unwrap();

@@ -1,18 +1,20 @@
-//! Tools for the model, confined to the workspace folder: read a file, list a folder, search; and, where asked for, change
+//! Tools for the model, confined to the workspace folder: read a file, list a folder, search; and, if enabled, change
 //! files and run commands.
-//! Not for: deciding whether tools are offered or a call is allowed (trust, rules, consent), or keeping traces (`engine`).
+//! Not for: deciding whether tools are offered or a call is allowed (trust, rules, consent), or keeping traces
+//! (`engine`).
 //!
-//! Only the root is opened by its name. Everything beneath is opened through the root's descriptor, which the kernel
-//! keeps from leading out, so that a link swapped at the worst moment leads nowhere either. Files are written only through
-//! folders reached without any link. A command runs in a child of this program that confines itself first ([`sandbox`]).
+//! Only the root is opened by its path. Everything beneath is opened through the root's descriptor, and the kernel
+//! refuses paths that lead out, so a link that is swapped in at the worst moment leads nowhere. Files are written only
+//! through folders reached without links. A command runs in a child of this program that confines itself first
+//! ([`sandbox`]).
 
-mod acting;
 mod args;
+mod effects;
 pub mod folder;
 mod specs;
 mod workspace;
 
-pub use acting::Acting;
+pub use effects::EffectOptions;
 pub use workspace::{ToolError, Workspace};
 
 use crate::domain::base::hash::Hash;
@@ -21,22 +23,22 @@ use crate::domain::tool::trace::{
     Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
 };
 use crate::domain::tool::visibility::FileVisibility;
-use acting::ProtectedPlaces;
 use args::Args;
+use effects::ProtectedPlaces;
 use files::visible::ToolVisibility;
 use workspace::{ToolFailure, ToolText, failed, shown, stop};
 
 impl RunTools for Workspace {
     fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = specs::looking();
-        if self.acting.is_some() {
-            specs.extend(specs::acting(self));
+        let mut specs = specs::reading();
+        if self.effects.is_some() {
+            specs.extend(specs::effects(self));
         }
         specs
     }
 
     fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
-        self.work_out(name, args).map_err(failed)
+        self.resolve_effect(name, args).map_err(failed)
     }
 
     fn carry_out(
@@ -49,10 +51,10 @@ impl RunTools for Workspace {
     ) -> Done {
         match deed {
             _ if watch.cancelled() => Done::said(failed(ToolFailure::Cancelled)),
-            ToolEffect::Change(changes) if self.acting.is_some() => files::change::carry_out(self, changes, hunks),
+            ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
-            ToolEffect::Run(line) if self.acting.is_some() => command::run::carry_out(self, line, watch),
-            ToolEffect::Look { .. } => self.look(name, args, &watch.sight(), &|| watch.cancelled()),
+            ToolEffect::Run(line) if self.effects.is_some() => command::run::carry_out(self, line, watch),
+            ToolEffect::Look { .. } => self.run_reader(name, args, &watch.sight(), &|| watch.cancelled()),
             ToolEffect::Change(_) | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => {
                 Done::said(failed(self.unknown(name)))
             }
@@ -60,7 +62,7 @@ impl RunTools for Workspace {
     }
 
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.look(name, args, &FileVisibility::default(), cancelled).output
+        self.run_reader(name, args, &FileVisibility::default(), cancelled).output
     }
 
     fn over(&self, name: &str, args: &str, text: &str) -> Done {
@@ -74,7 +76,7 @@ impl RunTools for Workspace {
     }
 
     fn keeps(&self) -> usize {
-        self.acting.as_ref().map_or(0, |acts| acts.options.keep)
+        self.effects.as_ref().map_or(0, |effects| effects.options.keep)
     }
 
     fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
@@ -88,7 +90,7 @@ impl RunTools for Workspace {
         })
     }
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
-        if self.acting.is_none() {
+        if self.effects.is_none() {
             return Err(format!("{path} can't be changed: these tools only read."));
         }
         files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
@@ -99,38 +101,38 @@ impl RunTools for Workspace {
 }
 
 impl Workspace {
-    /// Does a call that only looks.
-    fn look(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> Done {
-        let eyes = ToolVisibility { sight, tool: name };
+    /// Runs a call that only reads.
+    fn run_reader(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> Done {
+        let visibility = ToolVisibility { sight, tool: name };
         done(match name {
             _ if cancelled() => Err(ToolFailure::Cancelled),
-            "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, eyes, cancelled)),
-            "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, eyes, cancelled)),
-            "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, eyes, cancelled)),
-            "edit_file" | "write_file" | "run" if self.acting.is_some() => {
+            "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, visibility, cancelled)),
+            "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, visibility, cancelled)),
+            "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, visibility, cancelled)),
+            "edit_file" | "write_file" | "run" if self.effects.is_some() => {
                 Err(ToolFailure::Refused(format!("{name} changes things; it runs only after a decision.")))
             }
             other => Err(self.unknown(other)),
         })
     }
 
-    fn work_out(&self, name: &str, args: &str) -> Result<ToolEffect, ToolFailure> {
+    fn resolve_effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolFailure> {
         match name {
             "read_file" | "list_dir" | "search" => {
                 let path = Args::parse(args)?.path()?;
-                // A link is named by what it leads to, so that no rule is passed by another name.
+                // Resolve links first, so that no rule is bypassed by another name.
                 let path = self.root.canonicalize(&path).unwrap_or(path);
                 let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
                 Ok(ToolEffect::Look { what: what.join("/") })
             }
-            "edit_file" if self.acting.is_some() => {
+            "edit_file" if self.effects.is_some() => {
                 Ok(ToolEffect::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))
             }
-            "write_file" if self.acting.is_some() => {
+            "write_file" if self.effects.is_some() => {
                 Ok(ToolEffect::Change(vec![files::edit::write(self, &Args::parse(args)?)?]))
             }
             #[cfg(unix)]
-            "run" if self.acting.is_some() => Ok(ToolEffect::Run(command::run::deed(self, &Args::parse(args)?)?)),
+            "run" if self.effects.is_some() => Ok(ToolEffect::Run(command::run::prepare(self, &Args::parse(args)?)?)),
             other => Err(self.unknown(other)),
         }
     }
@@ -143,9 +145,9 @@ impl Workspace {
         ToolFailure::Failed(format!("There is no tool {name:?}; tools are {others} and {last}."))
     }
 
-    /// The places beneath which nothing is written.
-    fn kept(&self) -> ProtectedPlaces {
-        ProtectedPlaces::of(self.acting.as_ref().map(|acts| acts.options.hidden.as_slice()).unwrap_or_default())
+    /// The places that are never written.
+    fn protected_places(&self) -> ProtectedPlaces {
+        ProtectedPlaces::of(self.effects.as_ref().map(|effects| effects.options.hidden.as_slice()).unwrap_or_default())
     }
 }
 
@@ -160,7 +162,7 @@ fn done(made: Result<ToolText, ToolFailure>) -> Done {
     }
 }
 
-/// A text before and after, as the change of a file.
+/// Compares two texts as a change of a file.
 #[must_use]
 pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
     let change = files::diff::change(path, before, after.unwrap_or_default());
@@ -169,8 +171,7 @@ pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&
 
 #[cfg(test)]
 #[cfg(unix)]
-mod acting_tests;
-mod command;
+mod effect_tests;
 mod files;
 pub mod sandbox;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The tools as the model reads of them.
-//! Not for: what they do.
+//! Descriptions of the tools for the model.
+//! Not for: running them.
 
 use super::Workspace;
 use crate::domain::tool::trace::ToolSpec;
@@ -19,8 +19,8 @@ fn path(of: &str) -> Value {
     json!({"type": "string", "description": format!("{of}, relative to the workspace root")})
 }
 
-/// The tools that look.
-pub(super) fn looking() -> Vec<ToolSpec> {
+/// The tools that only read.
+pub(super) fn reading() -> Vec<ToolSpec> {
     vec![
         spec(
             "read_file",
@@ -54,8 +54,8 @@ pub(super) fn looking() -> Vec<ToolSpec> {
     ]
 }
 
-/// The tools that act.
-pub(super) fn acting(space: &Workspace) -> Vec<ToolSpec> {
+/// The tools that change files or run commands.
+pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
     let mut specs = vec![
         spec(
             "edit_file",
@@ -86,8 +86,8 @@ pub(super) fn acting(space: &Workspace) -> Vec<ToolSpec> {
             &["path", "text"],
         ),
     ];
-    if let (true, Some(acts)) = (cfg!(unix), &space.acting) {
-        let network = if acts.options.network { "" } else { " and no network" };
+    if let (true, Some(effects)) = (cfg!(unix), &space.effects) {
+        let network = if effects.options.network { "" } else { " and no network" };
         specs.push(spec(
             "run",
             &format!(
@@ -98,7 +98,7 @@ pub(super) fn acting(space: &Workspace) -> Vec<ToolSpec> {
                 "line": {"type": "string", "description": "The command line"},
                 "folder": path("Where to run it; the root when left out"),
                 "seconds": {"type": "integer", "description": format!(
-                    "Time limit, {} by default, at most {}", acts.options.usual, acts.options.seconds
+                    "Time limit, {} by default, at most {}", effects.options.usual, effects.options.seconds
                 )},
             }),
             &["line"],

@@ -1,4 +1,4 @@
-//! The tools on real folders, and every way out of one that we know of.
+//! Tests of the tools that only read, on real folders, including every known way to escape from one.
 
 use super::*;
 use crate::domain::tool::consent::{Rule, Verdict};
@@ -15,12 +15,12 @@ use tempfile::TempDir;
 const SECRET: &str = "outside-secret";
 
 #[test]
-fn a_file_that_is_gone_is_not_an_empty_one() {
+fn missing_file_is_not_an_empty_one() {
     let change = |after| compared("notes.md", Some("one\n".into()), after);
     assert_eq!((change(None).after, change(Some("")).after.as_deref()), (None, Some("")));
 }
 
-/// A workspace beside a folder that it must not reach.
+/// A workspace beside a folder that must stay out of reach.
 struct Place {
     outer: TempDir,
     space: Workspace,
@@ -68,7 +68,7 @@ impl Place {
 }
 
 #[test]
-fn reads_whole_files_and_parts() {
+fn whole_files_and_ranges_are_read() {
     let place = Place::new(10_000);
     place.write("src/a.txt", "one\ntwo\nthree\nfour");
     let out = place.read("src/a.txt");
@@ -84,7 +84,7 @@ fn reads_whole_files_and_parts() {
 }
 
 #[test]
-fn cuts_long_files_at_lines_and_says_how_to_go_on() {
+fn long_files_are_cut_at_lines_with_a_note() {
     let place = Place::new(300);
     let text = (1..=100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n") + "\n";
     place.write("long", &text);
@@ -98,14 +98,14 @@ fn cuts_long_files_at_lines_and_says_how_to_go_on() {
         assert_eq!(out.full_bytes, (text.len() - (got.len() - kept.len())) as u64);
         start = next.trim_end_matches(['\n', ']']).parse().unwrap();
     }
-    assert_eq!(got, text, "the parts are the whole");
+    assert_eq!(got, text, "the parts join to the whole text");
     place.write("wide", "x".repeat(5_000));
     let wide = place.read("wide");
     assert!(wide.body.contains("cut inside line 1") && wide.body.len() < 600 && wide.full_bytes == 5_000);
 }
 
 #[test]
-fn nothing_leads_out() {
+fn no_path_leads_out() {
     let place = Place::new(10_000);
     let outside = place.outer.path().join("out/secret.txt");
     symlink(&outside, place.path("abs")).unwrap();
@@ -147,7 +147,7 @@ fn links_inside_work() {
 }
 
 #[test]
-fn pipes_devices_and_folders_are_refused_at_once() {
+fn pipes_devices_and_folders_are_refused_without_blocking() {
     let place = Place::new(10_000);
     let fifo = place.path("fifo");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::from(0o600), 0).unwrap();
@@ -157,7 +157,7 @@ fn pipes_devices_and_folders_are_refused_at_once() {
     assert_eq!(place.read("src").status, ToolStatus::Failed);
     assert!(place.read("src").body.contains("list_dir"));
     assert_eq!(place.call("search", &json!({"pattern": "x", "path": "fifo"})).status, ToolStatus::Refused);
-    assert!(place.ok("search", &json!({"pattern": "x"})).contains("no matches"), "a pipe does not hold a search up");
+    assert!(place.ok("search", &json!({"pattern": "x"})).contains("no matches"), "a pipe does not block a search");
     assert!(place.ok("list_dir", &json!({})).contains("fifo  (pipe"));
     let dev = Workspace::open(Path::new("/dev"), 1_000).unwrap();
     for name in ["null", "zero", "tty"] {
@@ -167,14 +167,14 @@ fn pipes_devices_and_folders_are_refused_at_once() {
 }
 
 #[test]
-fn huge_and_odd_files() {
+fn huge_files_and_odd_names() {
     let place = Place::new(10_000);
     let huge = fs::File::create(place.path("huge")).unwrap();
     huge.set_len(5 << 30).unwrap();
     assert!(place.read("huge").body.contains("not a text file"));
     place.write("tall", "a\n".repeat(1_000));
     fs::OpenOptions::new().write(true).open(place.path("tall")).unwrap().set_len(5 << 30).unwrap();
-    // Text in front, then five gigabytes of nothing: what is asked for comes, and nothing more is read.
+    // Text at the start, then five gigabytes of zeros: only the requested lines are read.
     place.write("front", "word\n".repeat(4_000));
     fs::OpenOptions::new().write(true).open(place.path("front")).unwrap().set_len(5 << 30).unwrap();
     let start = Instant::now();
@@ -192,7 +192,7 @@ fn huge_and_odd_files() {
 }
 
 #[test]
-fn search_respects_rules_and_limits() {
+fn search_respects_ignore_rules_and_limits() {
     let place = Place::new(2_000);
     place.write(".gitignore", "target/\n*.log\n!keep.log\n");
     place.write("sub/.gitignore", "only_here\n");
@@ -206,7 +206,7 @@ fn search_respects_rules_and_limits() {
     assert!(place.ok("search", &json!({"pattern": "Needle", "path": "sub"})).starts_with("sub/d.rs:2:"));
     assert!(
         place.ok("search", &json!({"pattern": "needle", "path": "x.log"})).starts_with("x.log:2:"),
-        "named files count"
+        "explicitly named files are searched"
     );
     let few = place.ok("search", &json!({"pattern": "needle", "max": 1}));
     assert!(few.starts_with("a.rs:2") && few.contains("cut after 1 matches"), "{few}");
@@ -221,7 +221,7 @@ fn search_respects_rules_and_limits() {
 }
 
 #[test]
-fn lists_with_depth_and_limits() {
+fn list_respects_depth_and_limits() {
     let place = Place::new(10_000);
     place.write("b/c/d.txt", "12345");
     place.write("a.txt", "x".repeat(3_000));
@@ -265,27 +265,27 @@ fn arguments_and_names() {
 }
 
 #[test]
-fn stops_when_asked() {
+fn tools_stop_when_cancelled() {
     let place = Place::new(1_000_000);
     for n in 0..50 {
         place.write(&format!("f{n}"), "needle\n".repeat(10));
     }
     for tool in ["read_file", "list_dir", "search"] {
-        let asked = AtomicUsize::new(0);
-        let cancelled = || asked.fetch_add(1, Ordering::Relaxed) >= 2;
+        let polls = AtomicUsize::new(0);
+        let cancelled = || polls.fetch_add(1, Ordering::Relaxed) >= 2;
         let out = place.space.run(tool, r#"{"path":"","pattern":"needle","depth":9}"#, &cancelled);
         let wanted = if tool == "read_file" { ToolStatus::Failed } else { ToolStatus::Cancelled };
         assert_eq!(out.status, wanted, "{tool}");
     }
-    let asked = AtomicUsize::new(0);
-    let out = place.space.run("read_file", r#"{"path":"f1"}"#, &|| asked.fetch_add(1, Ordering::Relaxed) >= 2);
+    let polls = AtomicUsize::new(0);
+    let out = place.space.run("read_file", r#"{"path":"f1"}"#, &|| polls.fetch_add(1, Ordering::Relaxed) >= 2);
     assert_eq!(out.status, ToolStatus::Cancelled);
     assert_eq!(place.space.run("search", "{}", &|| true).status, ToolStatus::Cancelled);
 }
 
-/// A file and a folder are swapped for links that lead out, again and again, while the tools read.
+/// A file and a folder are repeatedly swapped for links that lead out while the tools read.
 #[test]
-fn ten_thousand_races_lead_nowhere() {
+fn swapped_links_never_lead_out_of_reads() {
     let place = Place::new(4_096);
     place.write("file", "inside");
     place.write("folder/secret.txt", "inside");
@@ -335,7 +335,7 @@ fn ten_thousand_races_lead_nowhere() {
 }
 
 #[test]
-fn files_are_named_and_read_for_a_person_by_the_same_rules() {
+fn attached_files_follow_the_same_rules() {
     let place = Place::new(500);
     place.write("src/a.rs", "fn a() {}\n");
     place.write("target/b.o", "x");
@@ -379,14 +379,14 @@ proptest! {
     }
 }
 
-/// Denies what the shipped example does, and asks about one folder.
+/// Denies what the bundled example denies, and asks about one folder.
 fn sight() -> FileVisibility {
     let rule = |tool: &str, on: &str, verdict| Rule { tool: tool.into(), on: Some(on.into()), verdict };
     FileVisibility::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
 }
 
 #[test]
-fn no_tool_shows_a_file_that_a_rule_keeps_back() {
+fn no_tool_shows_a_denied_file() {
     let place = Place::new(10_000);
     place.write("src/a.rs", "fn key() {} // KEY");
     for name in [".env", "sub/.env.local", "asked/b", ".envs/c", "src/.ENV"] {
@@ -397,7 +397,7 @@ fn no_tool_shows_a_file_that_a_rule_keeps_back() {
     symlink("../asked", place.path("sub/deep")).unwrap();
     let sight = sight();
     let call =
-        |name: &str, args: serde_json::Value| place.space.look(name, &args.to_string(), &sight, &|| false).output;
+        |name: &str, args: serde_json::Value| place.space.run_reader(name, &args.to_string(), &sight, &|| false).output;
     for (name, args) in [
         ("search", json!({"pattern": "KEY"})),
         ("search", json!({"pattern": "KEY", "path": "sub"})),
@@ -425,12 +425,12 @@ fn no_tool_shows_a_file_that_a_rule_keeps_back() {
     let text = |path: &str| place.space.text(path, 99, &own);
     assert!(text("notes").unwrap_err().contains("A rule prevents reading notes") && text("asked/b").is_ok());
     let answered = sight.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
-    let read = place.space.look("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
-    assert!(read.body.contains("hidden-text"), "the person said yes to it");
+    let read = place.space.run_reader("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
+    assert!(read.body.contains("hidden-text"), "the person approved this file");
 }
 
 #[test]
-fn folders_that_go_while_they_are_walked_through_are_counted() {
+fn folders_removed_during_a_walk_are_counted() {
     let place = Place::new(1_000);
     for folder in ["a", "b", "src"] {
         place.write(&format!("{folder}/x"), "");
@@ -448,22 +448,22 @@ fn folders_that_go_while_they_are_walked_through_are_counted() {
 }
 
 #[test]
-fn a_list_says_how_many_folders_went_while_it_was_made() {
+fn list_reports_folders_removed_meanwhile() {
     for gone in 0..3 {
         let place = Place::new(1_000);
         for file in ["a/x", "b/x"] {
             place.write(file, "");
         }
-        let looks = AtomicUsize::new(0);
-        // Asked before the walk, and then at each entry: the folders go when the first of them has been read.
-        let asked = || {
-            let now = looks.fetch_add(1, Ordering::Relaxed) == 1;
+        let calls = AtomicUsize::new(0);
+        // Called once before the walk and then for each entry. The folders are removed after the first entry was read.
+        let is_cancelled = || {
+            let now = calls.fetch_add(1, Ordering::Relaxed) == 1;
             for folder in ["b", "src"].iter().take(if now { gone } else { 0 }) {
                 fs::remove_dir_all(place.path(folder)).unwrap();
             }
             false
         };
-        let body = place.space.run("list_dir", r#"{"depth": 2}"#, &asked).body;
+        let body = place.space.run("list_dir", r#"{"depth": 2}"#, &is_cancelled).body;
         let said = ["", "[1 folder could not be read]\n", "[2 folders could not be read]\n"][gone];
         let inner = if gone == 0 { "b/x  0 B\n" } else { "" };
         assert_eq!(body, format!("a/\na/x  0 B\nb/\n{inner}src/\n{said}"));

@@ -1,7 +1,7 @@
-//! The workspace folder as tools see it: its root, opened once, and how a call that does not do what was asked is told.
+//! The workspace folder for the tools: its root, opened once, and the results of calls that do not succeed.
 //! Not for: what the tools do (`files`, `command`).
 
-use super::acting::{Acting, ActingTools};
+use super::effects::{EffectOptions, EffectTools};
 use crate::domain::tool::trace::{ToolOutput, ToolStatus};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -14,57 +14,57 @@ pub enum ToolError {
     /// The folder could not be opened.
     #[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
     Root {
-        /// Which.
+        /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// A call that did not do what was asked.
+/// A call that did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ToolFailure {
-    /// It is not allowed.
+    /// The call is not allowed.
     Refused(String),
-    /// It did not work.
+    /// The call failed.
     Failed(String),
-    /// A person stopped it.
+    /// A person stopped the call.
     Cancelled,
 }
 
-/// What a tool made: its text and the bytes there were before anything was cut.
+/// The text of a result, and its size in bytes before it was cut.
 #[derive(Debug)]
 pub(super) struct ToolText {
     pub(super) body: String,
     pub(super) full_bytes: u64,
-    /// How the rest is reached, where something was cut.
+    /// How to get the rest when the text was cut.
     pub(super) back: Option<String>,
 }
 
-/// The workspace folder, with the three tools that look into it, and the three that act, where it was opened for that.
+/// The workspace folder with the tools that read and, if enabled, the tools that change files or run commands.
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) root: Dir,
     pub(super) limit: usize,
-    pub(super) acting: Option<ActingTools>,
+    pub(super) effects: Option<EffectTools>,
 }
 
 impl Workspace {
-    /// Opens the folder for looking; a tool's answer holds at most about `output_limit` bytes.
+    /// Opens the folder for reading. A result is cut at about `output_limit` bytes.
     pub fn open(root: &Path, output_limit: usize) -> Result<Self, ToolError> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
-        Ok(Self { root: dir, limit: output_limit.max(256), acting: None })
+        Ok(Self { root: dir, limit: output_limit.max(256), effects: None })
     }
 
-    /// Opens the folder for looking and for acting.
-    pub fn open_acting(root: &Path, output_limit: usize, options: Acting) -> Result<Self, ToolError> {
+    /// Opens the folder for reading, changing files, and running commands.
+    pub fn open_with_effects(root: &Path, output_limit: usize, options: EffectOptions) -> Result<Self, ToolError> {
         let space = Self::open(root, output_limit)?;
         let whole = root.canonicalize().map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
-        Ok(Self { acting: Some(ActingTools::new(whole, options)), ..space })
+        Ok(Self { effects: Some(EffectTools::new(whole, options)), ..space })
     }
 
-    /// Opens a regular file beneath the root, never waiting for a pipe or a device.
+    /// Opens a regular file beneath the root, never blocking on a pipe or a device.
     pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), ToolFailure> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -89,7 +89,7 @@ impl Workspace {
     }
 }
 
-/// What the model reads of a call that did not do what was asked.
+/// The result of a call that did not succeed.
 pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
     let (status, body) = match stop {
         ToolFailure::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
@@ -99,7 +99,7 @@ pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
     ToolOutput { status, full_bytes: body.len() as u64, body }
 }
 
-/// A path for messages: bounded, in one line, and readable when it is not UTF-8.
+/// A path for messages: bounded, on one line, and readable when it is not UTF-8.
 pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_empty() {
@@ -112,7 +112,8 @@ pub(super) fn shown(path: &Path) -> String {
     line
 }
 
-/// An error of the file system as a sentence. Leading out of the root comes as an error that no system call made.
+/// A file system error as a sentence. `cap_std` reports a path that leads out of the root as an error without an OS
+/// code.
 pub(super) fn stop(path: &Path, error: &io::Error) -> ToolFailure {
     let path = shown(path);
     match error.kind() {

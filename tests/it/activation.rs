@@ -1,5 +1,5 @@
-//! What the program pins by itself, through the whole engine: spoken of, kept for a call, leased, renewed, suggested, let
-//! go, undone; tasks; errors that come again; subjects.
+//! Marks that the program sets by itself, through the whole engine: mentioned, kept for a call, leased, renewed,
+//! suggested, expired, and undone; tasks; recurring errors; subjects.
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
@@ -19,7 +19,7 @@ use pleach::engine::api::{
 };
 use std::sync::Arc;
 
-/// A window of two turns, leases of two turns, nothing looked up.
+/// A window of two turns, leases of two turns, and no search.
 pub(crate) fn spec() -> PolicySpec {
     PolicySpec {
         name: "layered".into(),
@@ -35,7 +35,7 @@ fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| drop(setup.policies.insert(spec.name.clone(), spec)))
 }
 
-/// The first turn names the vault; three others follow, so that it is outside the window.
+/// The first turn names the vault. Three others follow, so that it is outside the window.
 fn begun(client: &mut Client) -> BranchId {
     let branch = client.session();
     for words in ["The number of the vault is 107.", "Tell me of tea.", "Of coffee?", "Of water?"] {
@@ -63,22 +63,22 @@ fn steps(client: &mut Client, branch: BranchId) -> Vec<TransitionReport> {
     }
 }
 
-fn told(steps: &[TransitionReport]) -> Vec<String> {
-    let line = |told: &TransitionReport| {
-        let (turn, at) = (told.turn.unwrap_or(0), told.at_turn.unwrap_or(0));
+fn messages(steps: &[TransitionReport]) -> Vec<String> {
+    let line = |messages: &TransitionReport| {
+        let (turn, at) = (messages.turn.unwrap_or(0), messages.at_turn.unwrap_or(0));
         format!(
             "{turn}@{at} {} {} {:?}: {}",
-            told.step.from.name(),
-            told.step.to.name(),
-            told.step.by,
-            told.step.reason
+            messages.step.from.name(),
+            messages.step.to.name(),
+            messages.step.by,
+            messages.step.reason
         )
     };
     steps.iter().map(line).collect()
 }
 
 #[test]
-fn spoken_of_kept_leased_sent_and_over() {
+fn mentioned_turn_is_kept_leased_sent_and_expires() {
     let answer = |said: &str| vec![stream(), words(said), end()];
     let server = Server::start_posts(vec![answer("Well."), answer("Well.")]);
     let bench = Bench::http(&server);
@@ -113,15 +113,15 @@ fn spoken_of_kept_leased_sent_and_over() {
     client.say(branch, "Of milk?");
     assert_eq!(leased(&mut client), None);
     let over = row_of(&client.whole_plan(branch, &draft), 1).unwrap();
-    assert_eq!(over.reason, Reason::TtlExpired, "it is said once");
+    assert_eq!(over.reason, Reason::TtlExpired, "reported once");
     client.say(branch, "Of wine?");
-    assert!(marks(&mut client, branch).is_empty(), "and then it is gone");
+    assert!(marks(&mut client, branch).is_empty(), "then it is gone");
     let wanted = [
         "1@5 none ephemeral Engine: your message referred to it",
         "1@6 ephemeral leased Engine: referred to in 2 of the last 5 turns",
         "1@8 leased none Engine: its turns have passed",
     ];
-    assert_eq!(told(&steps(&mut client, branch)), wanted);
+    assert_eq!(messages(&steps(&mut client, branch)), wanted);
     for run in client.runs() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
@@ -131,7 +131,7 @@ fn spoken_of_kept_leased_sent_and_over() {
 }
 
 #[test]
-fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
+fn undone_lease_is_not_repeated() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, spec());
     let branch = begun(&mut client);
@@ -142,12 +142,12 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
     assert_eq!((lease.len(), lease[0].by, lease[0].kind), (1, Actor::Engine, MarkKind::leased(2)));
     client.say(branch, "Of juice?");
     client.must(Request::Session(SessionRequest::Undo));
-    assert!(marks(&mut client, branch).is_empty(), "a lease that counted down is still that lease");
+    assert!(marks(&mut client, branch).is_empty(), "a lease that was counted down is the same lease");
     client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(marks(&mut client, branch).len(), 1);
     client.must(Request::Session(SessionRequest::Undo));
     client.say(branch, "Once more, turn 1!");
-    assert!(marks(&mut client, branch).is_empty(), "a person let go of it");
+    assert!(marks(&mut client, branch).is_empty(), "a person removed it");
     let last = steps(&mut client, branch).pop().unwrap();
     assert_eq!(
         (last.step.by, last.step.to, last.step.reason.as_str()),
@@ -155,9 +155,9 @@ fn undoing_takes_the_lease_back_and_it_is_not_made_again() {
     );
 }
 
-/// A mark for one call is gone once the call was made. Undo passes over it, says so, and goes on with what was done before.
+/// A mark for one call is used up by the call. Undo skips it, reports that, and continues with earlier acts.
 #[test]
-fn undo_passes_over_what_a_call_used_up() {
+fn undo_skips_marks_that_a_call_used_up() {
     for (kind, named) in [
         (MarkKind::IncludeOnce, "Included in the next request"),
         (MarkKind::ExcludeOnce, "Excluded from the next request"),
@@ -184,7 +184,7 @@ fn undo_passes_over_what_a_call_used_up() {
         let nothing = said(&mut client, Request::Session(SessionRequest::Undo));
         assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
         assert_eq!(said(&mut client, Request::Session(SessionRequest::Redo)), "Redone: Pinned.");
-        // What the mark for one call had replaced comes back; then the act before it can be undone too.
+        // The mark that the one for one call had replaced comes back. Then the act before it can be undone too.
         client.must(Request::Session(SessionRequest::Undo));
         client.must(set(vec![ItemName::TurnOf(first)], MarkKind::Sticky));
         client.must(set(vec![ItemName::TurnOf(first)], kind));
@@ -192,10 +192,10 @@ fn undo_passes_over_what_a_call_used_up() {
         let back = said(&mut client, Request::Session(SessionRequest::Undo));
         assert!(back.contains(named) && back.contains("used by a call"), "{back}");
         let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
-        assert_eq!(kinds, [MarkKind::Sticky], "the pin that stood there before");
+        assert_eq!(kinds, [MarkKind::Sticky], "the earlier pin");
         client.must(Request::Session(SessionRequest::Undo));
         assert!(marks(&mut client, branch).is_empty());
-        // Undone before a call and done again after it: redo passes over nothing and blocks nothing.
+        // Undone before a call and redone after it: redo skips nothing and blocks nothing.
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.must(Request::Session(SessionRequest::Undo));
@@ -207,7 +207,7 @@ fn undo_passes_over_what_a_call_used_up() {
 }
 
 #[test]
-fn exclusion_mode_and_switch_win() {
+fn exclusions_mode_and_setting_prevent_leases() {
     let quiet = Activation { on: false, ..Activation::default() };
     for way in ["excluded", "mode", "switch"] {
         let bench = Bench::new(&Model::new([]));
@@ -236,7 +236,7 @@ fn exclusion_mode_and_switch_win() {
 }
 
 #[test]
-fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
+fn often_renewed_leases_become_suggested_pins() {
     for accept in [true, false] {
         let bench = Bench::new(&Model::new([]));
         let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
@@ -246,9 +246,9 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
         }
         let plan = client.whole_plan(branch, &message("next"));
         let waiting: Vec<Row> = plan.suggested().cloned().collect();
-        assert_eq!(waiting.len(), 1, "{:?}", told(&steps(&mut client, branch)));
+        assert_eq!(waiting.len(), 1, "{:?}", messages(&steps(&mut client, branch)));
         assert_eq!((&waiting[0].reason, waiting[0].source.turn), (&Reason::PinEarned { renewals: 3 }, Some(1)));
-        assert!(row_of(&plan, 1).is_some_and(|row| row.included()), "its lease goes on meanwhile");
+        assert!(row_of(&plan, 1).is_some_and(|row| row.included()), "its lease continues meanwhile");
         let item = ItemName::Atom(waiting[0].atom);
         if accept {
             let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
@@ -262,17 +262,22 @@ fn what_is_renewed_again_and_again_is_suggested_and_a_person_decides() {
             client.say(branch, "And turn 1 again.");
             assert_eq!(marks(&mut client, branch)[0].renewals, 4);
             let last = steps(&mut client, branch);
-            assert!(last.iter().any(|told| told.step.to == ItemState::Dismissed && told.step.by == Actor::User));
+            assert!(
+                last.iter().any(|messages| messages.step.to == ItemState::Dismissed && messages.step.by == Actor::User)
+            );
         }
         let plan = client.whole_plan(branch, &message("next"));
-        assert_eq!(plan.suggested().count(), usize::from(accept), "undone it waits again, dismissed it never does");
+        assert_eq!(
+            plan.suggested().count(),
+            usize::from(accept),
+            "undo restores the suggestion, and dismissing is permanent"
+        );
     }
 }
 
-/// What a person dismissed is suggested by nobody again: not by the program where the model had suggested it, and not by the
-/// model where the program had.
+/// A dismissed suggestion stays dismissed, no matter whether the program or the model made it first.
 #[test]
-fn what_was_dismissed_is_suggested_by_nobody_again() {
+fn dismissed_suggestions_do_not_return() {
     let names = "Well.\n\n---STATE---\nGoal: drink\nSuggest pins: turn 1\n---END STATE---";
     let about = ["Turn 1?", "In turn 1 now.", "So turn 1.", "Then turn 1.", "As turn 1 says."];
     for (first, named, reason) in
@@ -304,18 +309,23 @@ fn what_was_dismissed_is_suggested_by_nobody_again() {
         let mut last = marks(&mut client, branch);
         assert_eq!(last.pop().map(|mark| (mark.by, mark.renewals)), Some((Actor::Engine, 3)));
         let states = client.open().branches.iter().find(|b| b.id == branch).unwrap().state.clone().unwrap();
-        assert_eq!(states.text, "Goal: drink", "the model did name it");
-        let suggested = steps(&mut client, branch).into_iter().filter(|told| told.step.to == ItemState::Suggested);
-        assert_eq!(suggested.map(|told| told.step.by).collect::<Vec<_>>(), [first], "{first:?} did, and nobody else");
-        let told = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("suggests to pin"));
-        assert!(!client.seen[from..].iter().any(told));
+        assert_eq!(states.text, "Goal: drink", "the model suggested it");
+        let suggested =
+            steps(&mut client, branch).into_iter().filter(|messages| messages.step.to == ItemState::Suggested);
+        assert_eq!(
+            suggested.map(|messages| messages.step.by).collect::<Vec<_>>(),
+            [first],
+            "{first:?} did, and nobody else"
+        );
+        let messages = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("suggests to pin"));
+        assert!(!client.seen[from..].iter().any(messages));
     }
 }
 
-/// A reply to an older turn speaks of it, whatever its words. (Replies are a lane of their own, so where lanes are kept apart
-/// only the quotation goes.)
+/// A reply touches the turn that it replies to, whatever its words. (Replies form a lane of their own, so under
+/// separate lanes only the quotation is sent.)
 #[test]
-fn a_reply_keeps_the_turn_that_it_replies_to() {
+fn reply_touches_its_turn() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, PolicySpec { one_lane: false, ..spec() });
     let branch = begun(&mut client);
@@ -326,12 +336,12 @@ fn a_reply_keeps_the_turn_that_it_replies_to() {
         act: Act::Reply,
     }));
     client.say(branch, "Sure?");
-    assert_eq!(told(&steps(&mut client, branch)), ["1@5 none ephemeral Engine: your message referred to it"]);
+    assert_eq!(messages(&steps(&mut client, branch)), ["1@5 none ephemeral Engine: your message referred to it"]);
 }
 
-/// Only older turns are touched: not the one that ends, though it names itself, and not what stands before the first question.
+/// Only older turns are touched: not the turn that ends, even if it names itself, and not the preamble.
 #[test]
-fn a_turn_touches_no_turn_but_older_ones_that_were_asked() {
+fn only_older_turns_are_touched() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, spec());
     let lines = [r#"{"role":"assistant","content":"Welcome."}"#, r#"{"role":"user","content":"Which vault?"}"#];
@@ -349,9 +359,9 @@ fn a_turn_touches_no_turn_but_older_ones_that_were_asked() {
     assert_eq!(items, [(keys[1], true)]);
 }
 
-/// A person's leases, on turns and on notes, take of the room that leases may have together; their pins do not.
+/// A person's leases on turns and notes use up the room for leases. A person's pins do not.
 #[test]
-fn the_program_leases_in_what_a_persons_leases_leave() {
+fn automatic_leases_use_the_room_left_by_manual_ones() {
     let long = "A note about the vault. ".repeat(8);
     let lease = Act::Set { kind: MarkKind::leased(9), toggle: false };
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: false };
@@ -376,7 +386,7 @@ fn the_program_leases_in_what_a_persons_leases_leave() {
 }
 
 #[test]
-fn a_fork_has_the_lease_and_goes_its_own_way() {
+fn forks_copy_leases() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, spec());
     let branch = begun(&mut client);
@@ -394,7 +404,7 @@ fn a_fork_has_the_lease_and_goes_its_own_way() {
     assert_eq!((theirs[0].kind, theirs[0].inherited_from.is_some()), (MarkKind::leased(2), true));
 }
 
-/// `read` fails for names that hold a 7, each time with another number.
+/// A tool `read` that fails for names with a 7, each time with another number in the error.
 struct Reader;
 
 impl RunTools for Reader {
@@ -412,7 +422,7 @@ impl RunTools for Reader {
     }
 }
 
-/// Fails, gets on, and fails in the same way four turns later.
+/// Fails, recovers, and fails in the same way four turns later.
 fn failing() -> Arc<Model> {
     let call = |args: &str| vec![Say::Call("read".into(), args.into())];
     Model::new([
@@ -427,7 +437,7 @@ fn failing() -> Arc<Model> {
     ])
 }
 
-fn erred(model: &Arc<Model>, error_pairs: bool) -> (Bench, Client) {
+fn with_errors(model: &Arc<Model>, error_pairs: bool) -> (Bench, Client) {
     let mut bench = Bench::new(model);
     bench.tools = Some(Arc::new(Reader));
     let mut client = client(&bench, PolicySpec { retrieval: true, error_pairs, ..spec() });
@@ -438,14 +448,14 @@ fn erred(model: &Arc<Model>, error_pairs: bool) -> (Bench, Client) {
     (bench, client)
 }
 
-fn paired(row: &Row) -> bool {
+fn is_error_pair(row: &Row) -> bool {
     matches!(row.reason, Reason::ErrorBefore | Reason::ErrorResolved)
 }
 
 #[test]
-fn a_policy_that_wants_no_error_pairs_gets_none() {
+fn policy_without_error_pairs_gets_none() {
     let model = failing();
-    let (_bench, mut client) = erred(&model, false);
+    let (_bench, mut client) = with_errors(&model, false);
     assert_eq!(model.bodies().len(), 8);
     let last = String::from_utf8(model.bodies().pop().unwrap()).unwrap();
     assert!(last.contains("error 10:") && !last.contains("An earlier error"), "{last}");
@@ -453,22 +463,22 @@ fn a_policy_that_wants_no_error_pairs_gets_none() {
     for run in client.runs() {
         let stored = client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }));
         let Answer::StoredPlan { plan, .. } = stored else { panic!() };
-        assert!(!plan.rows.iter().any(paired), "neither as a row that goes nor as one that stays out");
+        assert!(!plan.rows.iter().any(is_error_pair), "neither included nor left out");
     }
 }
 
 #[test]
-fn an_error_that_comes_again_brings_its_resolution() {
+fn recurring_error_brings_its_resolution() {
     let model = failing();
 
-    let (bench, mut client) = erred(&model, true);
+    let (bench, mut client) = with_errors(&model, true);
     let branch = client.open().current;
     let bodies = model.bodies();
     let last = String::from_utf8(bodies.last().unwrap().clone()).unwrap();
     assert!(last.contains("An earlier error like the last one"), "{last}");
     assert!(last.contains("Mounting it under another name helped."), "{last}");
     let before = String::from_utf8(bodies[bodies.len() - 2].clone()).unwrap();
-    assert!(!before.contains("An earlier error"), "nothing had failed yet");
+    assert!(!before.contains("An earlier error"), "no tool has failed yet");
     for run in client.runs() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
@@ -479,16 +489,16 @@ fn an_error_that_comes_again_brings_its_resolution() {
         panic!()
     };
     let rows: Vec<(&Reason, Option<u32>)> =
-        plan.included().filter(|row| paired(row)).map(|row| (&row.reason, row.source.turn)).collect();
+        plan.included().filter(|row| is_error_pair(row)).map(|row| (&row.reason, row.source.turn)).collect();
     assert_eq!(rows, [(&Reason::ErrorBefore, Some(1)), (&Reason::ErrorResolved, Some(1))]);
     let first = client.open().nodes[0].id;
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);
-    assert!(!written.contains("Mounting it"), "a plan holds no message's text");
+    assert!(!written.contains("Mounting it"), "a plan contains no message text");
 }
 
 #[test]
-fn searches_say_the_subject_that_they_belong_to() {
+fn searches_report_their_subject() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, PolicySpec { retrieval: true, ..spec() });
     let branch = client.session();
@@ -535,7 +545,7 @@ fn tasks_on_the_command_line() {
     assert!(home.json(&["plan", "next"])["task"].is_null());
     home.ok(&["undo"]);
     assert_eq!(home.json(&["plan", "next"])["task"], "fix the login");
-    assert_eq!(home.json(&["memory", "list"]).as_array().unwrap().len(), 0, "one undo takes all of it back");
+    assert_eq!(home.json(&["memory", "list"]).as_array().unwrap().len(), 0, "one undo restores everything");
     home.ok(&["task", "start", "another"]);
     let listed = home.json(&["task", "list"]);
     assert_eq!((&listed[0]["done"], &listed[1]["name"]), (&true.into(), &"another".into()));
@@ -566,7 +576,7 @@ fn tasks_on_the_command_line() {
 }
 
 #[test]
-fn a_task_that_ends_takes_the_programs_leases_with_it() {
+fn ending_a_task_removes_automatic_leases() {
     let bench = Bench::new(&Model::new([]));
     let mut client = client(&bench, PolicySpec { lease_turns: 9, ..spec() });
     let branch = begun(&mut client);
@@ -584,7 +594,7 @@ fn a_task_that_ends_takes_the_programs_leases_with_it() {
 }
 
 #[test]
-fn a_tool_that_fails_on_an_item_counts_against_it() {
+fn failed_tool_calls_lower_activation() {
     let four = ["Noted.", "Tea.", "Coffee.", "Water.", "You spoke of a vault."];
     let call = vec![Say::Call("read".into(), r#"{"path":"vault_door.rs","n":7}"#.into())];
     let model = Model::new(four.map(text).into_iter().chain([call, text("I see.")]));

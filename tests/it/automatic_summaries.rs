@@ -1,7 +1,7 @@
-//! Summaries that are made by themselves: exactly when the policy's measure says so, once for the same turns, never over a
-//! person's no, beside everything else, and in no call before they are accepted.
+//! Automatic summaries: drafted exactly when the policy says so, once for the same turns, never against a person's
+//! refusal, without delaying other work, and sent only after acceptance.
 
-use crate::support::bench::{Bench, Client, Dice, Model, Say, message, text};
+use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::provider::ProviderErrorKind;
@@ -19,7 +19,8 @@ use pleach::engine::api::{
 };
 use std::sync::Arc;
 
-/// More than six messages without a summary make one due; the newest two stay: at turns 4, 7, 10 … if all are accepted.
+/// More than six messages without a summary make one due, and the newest two stay: at turns 4, 7, 10 … if all are
+/// accepted.
 fn lanes(accept: Accept, by: SummaryAuthor) -> PolicySpec {
     PolicySpec {
         name: "small".into(),
@@ -44,13 +45,13 @@ fn question(n: usize) -> String {
     format!("Step {n}: the service listens on port {} and must read /srv/app/conf{n}.toml first. And then?", 8_000 + n)
 }
 
-fn answered(n: usize) -> String {
+fn answer(n: usize) -> String {
     let rest = "The rest is plain talk about how the parts of the service fit together. ".repeat(4);
     format!("Run `cargo test --lib part{n}` and look at retry_limit_{n}. It took {n}5 ms when we measured it. {rest}")
 }
 
 fn model(turns: usize) -> Arc<Model> {
-    Model::new((1..=turns).map(|n| text(&answered(n))))
+    Model::new((1..=turns).map(|n| text(&answer(n))))
 }
 
 fn say(client: &mut Client, branch: BranchId, turns: std::ops::RangeInclusive<usize>) {
@@ -59,7 +60,7 @@ fn say(client: &mut Client, branch: BranchId, turns: std::ops::RangeInclusive<us
     }
 }
 
-/// The next draft among the events from `from` on, and the place after it.
+/// The next draft among the events from `from` on, and the index after it.
 fn drafted(client: &mut Client, from: usize) -> (Arc<SummaryDraft>, usize) {
     let at = client.wait(from, |event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: Some(_), .. })));
     match &client.seen[at] {
@@ -93,13 +94,13 @@ fn node(client: &mut Client, number: usize) -> NodeId {
     client.open().nodes.iter().find(|head| head.preview.starts_with(&wanted)).unwrap().id
 }
 
-/// Through a real server: due, drafted by the model, drawn plans untouched, accepted, in the next request's bytes, undone to
-/// the byte.
+/// With a real server: due, drafted by the model, displayed plans unchanged, accepted, in the next request's bytes, and
+/// undone to the same bytes.
 #[test]
-fn from_the_trigger_to_the_bytes_and_back() {
+fn draft_is_made_sent_and_undone() {
     let reply = |text: &str| vec![stream(), words(text), end()];
     let told = "### Decisions\n- [turn 1] Port 8001 it is.\n- [turn 2] /srv/app/conf2.toml is read first.";
-    let mut scripts: Vec<_> = (1..=4).map(|n| reply(&answered(n))).collect();
+    let mut scripts: Vec<_> = (1..=4).map(|n| reply(&answer(n))).collect();
     scripts.extend([reply(told), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
@@ -116,7 +117,7 @@ fn from_the_trigger_to_the_bytes_and_back() {
             Event::Summary(SummaryEvent::Progress { turns: (1, 3), by: SummaryAuthor::Model, .. })
         ))
     );
-    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft goes into no call");
+    assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft is not sent");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     let used = client.drawn(branch, &message("and now?")).unwrap();
     let now = plan(&mut client, branch);
@@ -133,10 +134,10 @@ fn from_the_trigger_to_the_bytes_and_back() {
     assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
 }
 
-/// Each summary that is accepted covers all but the newest turn; the next comes when as much has been said again, and the
-/// turns of one draft follow on those of the one before.
+/// Each accepted summary covers all turns except the newest. The next one is due after as many turns, and the drafts'
+/// turns are contiguous.
 #[test]
-fn the_same_turns_are_never_summed_up_twice() {
+fn turns_are_summarized_once() {
     let bench = Bench::new(&model(16));
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
@@ -160,10 +161,10 @@ fn the_same_turns_are_never_summed_up_twice() {
     );
 }
 
-/// While a draft waits no other is made; after a no the turns after the refused ones must be as many as the measure says,
-/// in another start of the program too; then the draft covers the refused turns with the new ones.
+/// While a draft waits, no other is made. After a refusal the policy's measure counts from the refused turns on, also
+/// after a restart. Then the draft covers the refused turns and the new ones.
 #[test]
-fn a_no_holds_until_as_much_came_after_it() {
+fn refusal_holds_until_enough_new_turns() {
     let bench = Bench::new(&model(8));
     let mut first = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = first.session();
@@ -173,18 +174,18 @@ fn a_no_holds_until_as_much_came_after_it() {
     assert_eq!(draft.capsule.turns, (1, 3));
     act(&mut first, branch, SummaryAct::Reject);
     say(&mut first, branch, 6..=6);
-    assert_eq!(drafts(&first), 1, "neither while it waited nor after the no");
+    assert_eq!(drafts(&first), 1, "neither while it waited nor after the refusal");
     first.stop();
     let mut second = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     second.open();
     say(&mut second, branch, 7..=7);
     let (draft, _) = drafted(&mut second, 0);
-    assert_eq!(draft.capsule.turns, (1, 6), "turns 4 to 7 are eight messages after the refused three");
+    assert_eq!(draft.capsule.turns, (1, 6), "turns 4 to 7 are eight messages after the three refused turns");
 }
 
-/// What a person took back stays taken back.
+/// A summary that a person undid is not drafted again.
 #[test]
-fn undo_is_a_no() {
+fn undo_counts_as_refusal() {
     let bench = Bench::new(&model(8));
     let mut client = client(&bench, &lanes(Accept::Own, SummaryAuthor::Extractive));
     let branch = client.session();
@@ -193,11 +194,11 @@ fn undo_is_a_no() {
     say(&mut client, branch, 4..=4);
     let used = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("the policy accepts drafts automatically"));
     let at = client.wait(0, used);
-    assert!(!plain(&mut client), "used unasked");
+    assert!(!plain(&mut client), "used without asking");
     client.must(Request::Session(SessionRequest::Undo));
     assert!(plain(&mut client));
     say(&mut client, branch, 5..=6);
-    assert!(plain(&mut client), "not made again by itself");
+    assert!(plain(&mut client), "not drafted again automatically");
     say(&mut client, branch, 7..=7);
     client.wait(at + 1, used);
     let capsules = match act(&mut client, branch, SummaryAct::List) {
@@ -205,20 +206,23 @@ fn undo_is_a_no() {
         other => panic!("{other:?}"),
     };
     assert_eq!((capsules[0].capsule.turns, capsules[0].goes), ((1, 6), true));
-    assert!(!capsules[0].capsule.kept.is_empty() && !capsules[0].capsule.too_detailed(), "what fits was kept");
+    assert!(
+        !capsules[0].capsule.kept.is_empty() && !capsules[0].capsule.too_detailed(),
+        "the items that fit were added"
+    );
     act(&mut client, branch, SummaryAct::TakeBack { capsule: capsules[0].capsule.id });
     assert!(plain(&mut client));
 }
 
 #[test]
-fn nothing_is_made_where_it_is_off() {
+fn no_summary_when_switched_off() {
     let bench = Bench::new(&model(12));
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
-    let wish = |compaction| Overrides { compaction, ..Overrides::default() };
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides: wish(Some(Compacting::Off)) }));
+    let overrides = |compaction| Overrides { compaction, ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: overrides(Some(Compacting::Off)) }));
     say(&mut client, branch, 1..=7);
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides: wish(None) }));
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: overrides(None) }));
     assert_eq!(drafts(&client), 0);
     say(&mut client, branch, 8..=8);
     let (draft, _) = drafted(&mut client, 0);
@@ -226,7 +230,7 @@ fn nothing_is_made_where_it_is_off() {
 }
 
 #[test]
-fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
+fn pinned_and_excluded_turns_are_skipped() {
     let bench = Bench::new(&model(8));
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
@@ -245,9 +249,9 @@ fn pinned_and_excluded_turns_are_neither_counted_nor_read() {
     assert!(draft.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
 }
 
-/// Another lane's turns are counted for themselves.
+/// Turns of another lane are counted separately.
 #[test]
-fn lanes_are_counted_apart() {
+fn lanes_are_counted_separately() {
     let bench = Bench::new(&model(10));
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
@@ -280,9 +284,9 @@ fn levels() -> PolicySpec {
     }
 }
 
-/// Over 80 % of the total the oldest turns go, down to 70 %.
+/// Above 80 % of the total the oldest turns are summarized, down to 70 %.
 #[test]
-fn full_levels_have_their_oldest_turns_summed_up() {
+fn full_levels_summarize_their_oldest_turns() {
     let bench = Bench::new(&model(20));
     let mut client = client(&bench, &levels());
     let branch = client.session();
@@ -291,7 +295,7 @@ fn full_levels_have_their_oldest_turns_summed_up() {
         turn += 1;
         assert!(turn < 15, "no summary was ever due");
         say(&mut client, branch, turn..=turn);
-        // What is worked out beside the turns reports before this answer or with the next turn.
+        // Work beside the turns reports before this answer or with the next turn.
         client.must(Request::Summary { branch, act: SummaryAct::List });
     }
     let (draft, _) = drafted(&mut client, 0);
@@ -304,12 +308,12 @@ fn full_levels_have_their_oldest_turns_summed_up() {
     let left = figures[0] - u64::from(draft.capsule.original_tokens);
     assert!(left * 100 <= 1_500 * 70, "{cause}: {left} would be left");
     let last = draft.sources.last().unwrap().tokens;
-    assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no turn more than it takes");
+    assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no more turns than necessary");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     assert!(summary(&plan(&mut client, branch)).unwrap().included());
 }
 
-/// As the policy that nobody chose: what leaves the window is summed up once it is more than a little.
+/// As under the default policy: turns that leave the window are summarized once they are more than a little.
 fn windowed(accept: Accept) -> PolicySpec {
     PolicySpec {
         name: "windowed".into(),
@@ -322,7 +326,7 @@ fn windowed(accept: Accept) -> PolicySpec {
 }
 
 #[test]
-fn turns_that_left_the_window_have_a_summary_drafted() {
+fn turns_outside_the_window_get_a_draft() {
     let bench = Bench::new(&model(12));
     let mut client = client(&bench, &windowed(Accept::Ask));
     let branch = client.session();
@@ -335,7 +339,7 @@ fn turns_that_left_the_window_have_a_summary_drafted() {
     }
     let (draft, _) = drafted(&mut client, 0);
     assert_eq!(draft.capsule.turns.0, 1);
-    assert!(draft.capsule.turns.1 < u32::try_from(turn).unwrap() - 2, "the window stays as it is");
+    assert!(draft.capsule.turns.1 < u32::try_from(turn).unwrap() - 2, "the window stays the same");
     assert!(draft.capsule.original_tokens > 300, "{:?}", draft.cause);
     let before = plan(&mut client, branch);
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
@@ -343,9 +347,10 @@ fn turns_that_left_the_window_have_a_summary_drafted() {
     assert!(summary(&after).unwrap().included() && after.est_total <= before.est_total);
 }
 
-/// A command ends with its turn: a summary that needs nobody's word is made before that, another one is spoken of once.
+/// A command ends with its turn: a summary that needs no approval is made before that, and a waiting draft is mentioned
+/// once.
 #[test]
-fn a_command_makes_the_summary_that_is_used_at_once_and_says_once_that_another_is_due() {
+fn commands_make_due_summaries() {
     for accept in [Accept::Ask, Accept::Own] {
         let bench = Bench::new(&model(10));
         let spec = windowed(accept);
@@ -377,12 +382,12 @@ fn a_command_makes_the_summary_that_is_used_at_once_and_says_once_that_another_i
     }
 }
 
-/// A model that writes for long stops nobody, and what it says when it fails is said once.
+/// A slow model delays nothing, and its failure is reported once.
 #[test]
-fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
-    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answered(n))).collect();
+fn turns_continue_while_a_draft_is_written() {
+    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answer(n))).collect();
     scripts.push(vec![Say::Hold, Say::Fail(ProviderErrorKind::Server)]);
-    scripts.extend((5..=6).map(|n| text(&answered(n))));
+    scripts.extend((5..=6).map(|n| text(&answer(n))));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Model));
@@ -397,13 +402,13 @@ fn turns_go_on_while_it_is_written_and_a_failure_is_not_repeated() {
     let said = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("could not be written"));
     client.wait(from, said);
     say(&mut client, branch, 6..=6);
-    assert_eq!(model.bodies().len(), 7, "four turns, one try, two turns");
+    assert_eq!(model.bodies().len(), 7, "four turns, one attempt, two turns");
     assert_eq!(drafts(&client), 0);
 }
 
 #[test]
-fn stopping_is_a_no_and_loses_no_draft_that_waits() {
-    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answered(n))).collect();
+fn stopping_counts_as_refusal() {
+    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answer(n))).collect();
     scripts.push(vec![Say::Hold]);
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
@@ -411,8 +416,8 @@ fn stopping_is_a_no_and_loses_no_draft_that_waits() {
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
-    let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(3), by: SummaryAuthor::Model };
-    let ticket = client.post(Request::Summary { branch, act: wish });
+    let draft_act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(3), by: SummaryAuthor::Model };
+    let ticket = client.post(Request::Summary { branch, act: draft_act });
     while model.bodies().len() < 5 {
         std::thread::yield_now();
     }
@@ -422,15 +427,15 @@ fn stopping_is_a_no_and_loses_no_draft_that_waits() {
         Answer::Draft(Some(draft)) => assert_eq!(draft.number, waiting.number),
         other => panic!("{other:?}"),
     }
-    assert!(client.ask(Request::Summary { branch, act: SummaryAct::Stop }).is_err(), "nothing is being made");
+    assert!(client.ask(Request::Summary { branch, act: SummaryAct::Stop }).is_err(), "no draft is in progress");
     act(&mut client, branch, SummaryAct::Accept { draft: waiting.number });
 }
 
-/// Random yeses, noes, undos and pins: at most one draft waits, each reaches further than what was decided before it, none
-/// makes anything larger, and undoing everything gives the first bytes.
+/// Random decisions, undos, and pins: at most one draft waits, each reaches further than the last decision, none makes
+/// a request larger, and undoing everything gives the first bytes.
 #[test]
-fn any_history_of_decisions_keeps_the_rules() {
-    for seed in 0..4 {
+fn random_decisions_keep_the_rules() {
+    for seed in histories(2) {
         let mut dice = Dice::new(seed);
         let bench = Bench::new(&model(24));
         let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
@@ -456,16 +461,16 @@ fn any_history_of_decisions_keeps_the_rules() {
                     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "seed {seed}, turn {n}");
                 }
             }
-            // A draft that waited long may be decided when the next is due already: it comes with the next turn.
+            // After a long-waiting draft is decided, the next may already be due: it comes with the next turn.
             (decided, waits) = (reach, None);
             from = client.seen.len();
         }
     }
 }
 
-/// Where summaries are made by themselves, the end of a task makes one for the whole session; elsewhere it says how.
+/// With automatic summaries, ending a task makes a session summary. Otherwise a notice says how to make one.
 #[test]
-fn a_task_that_is_done_is_summed_up_for_the_session() {
+fn ending_a_task_summarizes_the_session() {
     let bench = Bench::new(&model(6));
     let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
@@ -481,7 +486,7 @@ fn a_task_that_is_done_is_summed_up_for_the_session() {
     assert_eq!((draft.capsule.kind, draft.capsule.turns), (SummaryKind::Session, (1, 2)));
     assert_eq!(draft.cause.as_deref(), Some("task ports is done"));
     assert!(draft.body.contains("retry_limit_1") || draft.dropped.iter().any(|d| d.text.contains("retry_limit_1")));
-    assert!(summary(&plan(&mut client, branch)).is_none(), "a draft goes nowhere by itself");
+    assert!(summary(&plan(&mut client, branch)).is_none(), "a draft is not used by itself");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     client.must(Request::Branch(BranchRequest::Override {
         branch,

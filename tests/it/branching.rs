@@ -1,7 +1,7 @@
-//! What a person does between branches: picking, bringing back, comparing, racing and keeping one, side questions, names and
-//! stars; with undo and redo, restarts, removals, and another window at the same store.
+//! Work across branches: picking, comparing, racing and keeping a winner, side questions, names, and tags; with undo
+//! and redo, restarts, removals, and a second window on the same store.
 
-use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, message, path, text};
+use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, path, text};
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
@@ -22,14 +22,14 @@ use pleach::engine::api::{
 };
 use std::sync::Arc;
 
-/// A branch `main` of three turns, and `side`, forked after the second one, with one turn of its own.
+/// A branch `main` of three turns, and `side`, forked after the second turn, with one more turn.
 struct Two {
     client: Client,
     main: BranchId,
     side: BranchId,
 }
 
-fn two(bench: &Bench) -> Two {
+fn two_branches(bench: &Bench) -> Two {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "the first question about cranes");
@@ -60,12 +60,12 @@ fn head(client: &mut Client, id: BranchId) -> NodeId {
     branch(&client.open(), id).head.unwrap()
 }
 
-/// Digests of the plans of some drafts.
+/// Digests of the plans of several drafts.
 fn plans(client: &mut Client, id: BranchId) -> Vec<Option<(Hash, Hash)>> {
     ["why?", "and then, at the pier?"].map(|words| client.drawn(id, &message(words))).into()
 }
 
-/// The text of the request that would go.
+/// The text of the request that would be sent.
 fn wire(client: &mut Client, id: BranchId) -> String {
     client.whole_plan(id, &message("so?"));
     match client.must(Request::Plan(PlanRequest::WireText { branch: id })) {
@@ -74,7 +74,7 @@ fn wire(client: &mut Client, id: BranchId) -> String {
     }
 }
 
-fn brought(client: &mut Client, id: BranchId) -> Vec<Mark> {
+fn picked_marks(client: &mut Client, id: BranchId) -> Vec<Mark> {
     branch(&client.open(), id).marks.into_iter().filter(|mark| mark.origin.is_some()).collect()
 }
 
@@ -86,10 +86,10 @@ fn compare(client: &mut Client, a: BranchId, b: BranchId) -> Box<Comparison> {
 }
 
 #[test]
-fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
+fn picked_turn_names_its_origin_and_undoes_exactly() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, side } = two(&bench);
-    let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
+    let Two { mut client, main, side } = two_branches(&bench);
+    let (before, ask_aside) = (plans(&mut client, main), plans(&mut client, side));
     let node = head(&mut client, side);
     let pick = Request::Branch(BranchRequest::Pick {
         from: side,
@@ -98,7 +98,7 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
         together: false,
     });
     client.must(pick);
-    let marks = brought(&mut client, main);
+    let marks = picked_marks(&mut client, main);
     let origin = marks[0].origin.clone().unwrap();
     assert_eq!((origin.branch, origin.name.as_str(), origin.turn, origin.turns), (side, "side", Some(3), 1));
     assert_eq!(origin.sources.len(), 2, "question and answer");
@@ -106,7 +106,7 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
     assert!(body.contains("the question on the side only") && body.contains("of branch"), "{body}");
     let picked = plans(&mut client, main);
     assert_ne!(picked, before);
-    assert_eq!(plans(&mut client, side), aside, "the source's plans are as they were");
+    assert_eq!(plans(&mut client, side), ask_aside, "the plans of the source are unchanged");
 
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(plans(&mut client, main), before);
@@ -121,9 +121,9 @@ fn a_turn_is_picked_with_where_it_came_from_and_undone_exactly() {
 }
 
 #[test]
-fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
+fn shared_items_are_marked_and_pinned_texts_copied() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, side } = two(&bench);
+    let Two { mut client, main, side } = two_branches(&bench);
     let view = client.open();
     let shared = path(&bench.store(), view.card.id, main)[0].head.id;
     let note = ItemName::Note("never on a Friday".into());
@@ -135,20 +135,20 @@ fn what_both_branches_have_is_only_marked_and_pinned_texts_are_copied() {
     let pin = branch(&client.open(), side).marks.iter().find(|mark| mark.note.is_some()).unwrap().target;
     let compared = compare(&mut client, main, side);
     let pins: Vec<_> = compared.sides[1].turns.iter().filter(|turn| turn.pin.is_some()).collect();
-    assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is told, and is no turn");
+    assert_eq!((pins.len(), pins[0].atom, compared.sides[1].count()), (1, pin, 1), "it is listed and is not a turn");
     let items = vec![ItemName::TurnOf(shared), ItemName::Atom(pin)];
     client.must(Request::Branch(BranchRequest::Pick { from: side, items, onto: main, together: false }));
     let marks = branch(&client.open(), main).marks;
     assert_eq!(marks.len(), 2);
     assert!(marks.iter().all(|mark| mark.inherited_from.as_deref() == Some("side") && mark.origin.is_none()));
     assert!(wire(&mut client, main).contains("never on a Friday"));
-    assert_eq!(branch(&client.open(), side).marks.len(), 1, "nothing was put on the source");
+    assert_eq!(branch(&client.open(), side).marks.len(), 1, "the source has no new mark");
 }
 
 #[test]
-fn a_range_is_one_text_and_must_be_a_range() {
+fn ranges_are_picked_as_one_text() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, side } = two(&bench);
+    let Two { mut client, main, side } = two_branches(&bench);
     client.say(side, "one more on the side");
     client.say(side, "and a last one there");
     let nodes = path(&bench.store(), client.open().card.id, side);
@@ -162,7 +162,7 @@ fn a_range_is_one_text_and_must_be_a_range() {
         })
     };
     client.must(pick(id(4), id(7)));
-    let marks = brought(&mut client, main);
+    let marks = picked_marks(&mut client, main);
     let origin = marks[0].origin.clone().unwrap();
     assert_eq!((origin.turn, origin.turns, origin.sources.len()), (Some(3), 2, 4));
     let note = marks[0].note.clone().unwrap();
@@ -172,11 +172,11 @@ fn a_range_is_one_text_and_must_be_a_range() {
 }
 
 #[test]
-fn a_result_card_goes_stale_and_is_replaced() {
+fn stale_result_card_is_replaced() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, side } = two(&bench);
+    let Two { mut client, main, side } = two_branches(&bench);
     client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: None }));
-    let first = brought(&mut client, main);
+    let first = picked_marks(&mut client, main);
     let key = |client: &mut Client| {
         let view = client.open();
         let head = branch(&view, side).head.unwrap();
@@ -186,23 +186,23 @@ fn a_result_card_goes_stale_and_is_replaced() {
     assert!(!stale(&first[0], key(&mut client)));
     let (calm, digest) = (plans(&mut client, main), first[0].origin.clone());
     client.say(side, "the side goes on");
-    assert!(stale(&first[0], key(&mut client)), "the branch went on");
-    assert_eq!(plans(&mut client, main), calm, "but nothing of that goes into main's plans by itself");
+    assert!(stale(&first[0], key(&mut client)), "the branch continued");
+    assert_eq!(plans(&mut client, main), calm, "but main's plans do not change by themselves");
 
     client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: None }));
-    let second = brought(&mut client, main);
-    assert_eq!(second.len(), 1, "the new card stands in the old one's place");
+    let second = picked_marks(&mut client, main);
+    assert_eq!(second.len(), 1, "the new card replaces the old one");
     assert!(!stale(&second[0], key(&mut client)));
     assert!(second[0].note.clone().unwrap().contains("the side goes on"));
     client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(brought(&mut client, main)[0].origin, digest);
+    assert_eq!(picked_marks(&mut client, main)[0].origin, digest);
     assert_eq!(plans(&mut client, main), calm);
 }
 
 #[test]
-fn removing_the_source_takes_the_copy_along() {
+fn removing_the_source_removes_the_copy() {
     let bench = Bench::new(&Model::new([text("one"), text("two"), text("three"), text("a secret of the side")]));
-    let Two { mut client, main, side } = two(&bench);
+    let Two { mut client, main, side } = two_branches(&bench);
     let node = head(&mut client, side);
     client.must(Request::Branch(BranchRequest::Tag {
         branch: side,
@@ -219,7 +219,7 @@ fn removing_the_source_takes_the_copy_along() {
     assert!(wire(&mut client, main).contains("a secret of the side"));
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch: side, item: ItemName::TurnOf(node) }));
     assert!(!wire(&mut client, main).contains("a secret of the side"));
-    assert!(client.open().tags.is_empty(), "what stood on the message went with it");
+    assert!(client.open().tags.is_empty(), "marks on the message were removed too");
     for request in [
         Request::Session(SessionRequest::Undo),
         Request::Session(SessionRequest::Undo),
@@ -238,9 +238,9 @@ fn removing_the_source_takes_the_copy_along() {
 }
 
 #[test]
-fn two_branches_are_compared_from_where_they_part() {
+fn branches_are_compared_from_their_fork() {
     let bench = Bench::new(&Model::new([text("1"), text("2"), text("3"), text("4")]));
-    let Two { mut client, main, side } = two(&bench);
+    let Two { mut client, main, side } = two_branches(&bench);
     let compared = compare(&mut client, main, side);
     let ancestor = compared.ancestor.unwrap();
     assert_eq!((ancestor.turn, ancestor.title.as_str()), (2, "the second question about piers"));
@@ -254,8 +254,8 @@ fn two_branches_are_compared_from_where_they_part() {
     assert!(compare(&mut client, main, empty).sides[1].turns.is_empty());
 }
 
-/// A race of two on a branch, asked and answered.
-fn raced(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<BranchId> {
+/// A race of two variants on a branch, asked and answered.
+fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<BranchId> {
     let arms = vec![
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { mode: Some(Mode::Heavy), ..Overrides::default() },
@@ -285,19 +285,19 @@ fn names(client: &mut Client) -> Names {
 }
 
 #[test]
-fn keeping_one_moves_the_name_and_is_one_step() {
+fn keeping_a_winner_moves_the_name_in_one_step() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = raced(&mut client, main, Limits::default(), "which is better?");
+    let arms = race(&mut client, main, Limits::default(), "which is better?");
     let before = names(&mut client);
     client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
     let view = client.open();
     let [old, lost, kept] = [main, arms[0], arms[1]].map(|id| branch(&view, id));
     assert_eq!((kept.name.as_str(), kept.archived), ("main", false), "the winner has the name");
     assert!(old.archived && old.name == "main-before-1" && lost.archived);
-    assert_eq!(view.current, kept.id, "and is stood on");
+    assert_eq!(view.current, kept.id, "and is the active branch");
     assert_eq!(kept.overrides.mode, Some(Mode::Heavy), "with its settings");
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(names(&mut client), before, "undone in one step");
@@ -313,12 +313,12 @@ fn keeping_one_moves_the_name_and_is_one_step() {
 }
 
 #[test]
-fn a_branch_that_went_on_keeps_its_name() {
+fn continued_branch_keeps_its_name() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = raced(&mut client, main, Limits::default(), "which?");
+    let arms = race(&mut client, main, Limits::default(), "which?");
     client.say(main, "main goes on meanwhile");
     client.must(Request::Call(CallRequest::KeepOne { branch: arms[0] }));
     let view = client.open();
@@ -330,12 +330,12 @@ fn a_branch_that_went_on_keeps_its_name() {
 }
 
 #[test]
-fn a_race_is_on_record() {
+fn races_are_recorded() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { tokens: Some(5_000), seconds: Some(600), ..Limits::default() };
-    let arms = raced(&mut client, main, limits, "which?");
+    let arms = race(&mut client, main, limits, "which?");
     let view = client.open();
     let (one, other) = (record(&view, arms[0]), record(&view, arms[1]));
     assert_eq!((one.race, one.from, one.place, other.place), (other.race, main, 0, 1));
@@ -347,46 +347,46 @@ fn a_race_is_on_record() {
     assert!(one.spent.tokens > 0);
     client.stop();
     let mut client = bench.start();
-    assert_eq!(record(&client.open(), arms[0]), one, "a restart keeps it");
+    assert_eq!(record(&client.open(), arms[0]), one, "survives a restart");
 }
 
 #[test]
-fn tokens_are_limited_and_what_came_is_kept() {
+fn race_token_limit_keeps_partial_answers() {
     let long = || vec![Say::Text("word ".repeat(40)), Say::Hold, Say::Text("too much".into())];
     let bench = Bench::new(&Model::new([long(), long()]));
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { tokens: Some(20), ..Limits::default() };
-    let arms = raced(&mut client, main, limits, "at length, please");
+    let arms = race(&mut client, main, limits, "at length, please");
     let view = client.open();
     for id in &arms {
         let found = record(&view, *id);
         assert_eq!((found.stopped, found.ended), (Some(Limit::Tokens), Some(RunStatus::Cancelled)));
         let nodes = path(&bench.store(), view.card.id, *id);
-        assert!(nodes.last().unwrap().content.words().starts_with("word word"), "what came is kept");
+        assert!(nodes.last().unwrap().content.words().starts_with("word word"), "the received text is kept");
         assert!(!nodes.last().unwrap().content.words().contains("too much"));
         let run = client.runs().into_iter().find(|run| run.branch == *id).unwrap();
         assert_eq!(run.error.as_deref(), Some("Stopped at its limit of 20 tok."));
     }
     let closed = client.say(arms[0], "and now without a limit");
-    assert!(closed.failure.is_none(), "only what the race asked is limited");
+    assert!(closed.failure.is_none(), "only the race is limited");
 }
 
 #[test]
-fn time_is_limited() {
+fn race_time_is_limited() {
     let bench = Bench::new(&Model::new([vec![Say::Text("so".into()), Say::Hold], text("quick")]));
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { seconds: Some(1), ..Limits::default() };
-    let arms = raced(&mut client, main, limits, "slowly, please");
+    let arms = race(&mut client, main, limits, "slowly, please");
     let view = client.open();
     let stopped: Vec<_> = arms.iter().map(|id| record(&view, *id)).filter(|r| r.stopped == Some(Limit::Time)).collect();
-    assert_eq!(stopped.len(), 1, "the one that held");
+    assert_eq!(stopped.len(), 1, "the one that was waiting");
     assert!(stopped[0].spent.ms >= 1_000);
 }
 
 #[test]
-fn a_call_that_would_cost_too_much_is_not_made() {
+fn race_cost_is_limited() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
@@ -415,8 +415,8 @@ fn a_call_that_would_cost_too_much_is_not_made() {
     assert!(model.bodies().is_empty(), "nothing was sent");
 }
 
-/// Asks beside a branch and waits for the answer; gives the call and the answer's words.
-fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::base::ids::RunId, String) {
+/// Asks a side question and waits for the answer. Returns the run and the answer's text.
+fn ask_aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::base::ids::RunId, String) {
     let from = client.seen.len();
     let run = match client.must(Request::Turn(TurnRequest::Aside { branch: on, text: words.into() })) {
         Answer::Asked { run } => run,
@@ -432,8 +432,8 @@ fn aside(client: &mut Client, on: BranchId, words: &str) -> (pleach::domain::bas
 }
 
 #[test]
-fn a_side_question_leaves_no_trace_but_its_cost() {
-    let model = Model::new([text("one"), text("an answer beside it")]);
+fn side_question_leaves_only_its_cost() {
+    let model = Model::new([text("one"), text("beside a streaming answer")]);
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
     let mut client = bench.start();
@@ -443,37 +443,33 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
     let once = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
     client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![ItemName::TurnOf(node)], act: once }));
     let (view, before) = (client.open(), plans(&mut client, main));
-    let (_, said) = aside(&mut client, main, "what is a xylophone-crane?");
-    assert_eq!(said, "an answer beside it");
+    let (_, said) = ask_aside(&mut client, main, "what is a xylophone-crane?");
+    assert_eq!(said, "beside a streaming answer");
     let body = String::from_utf8(model.bodies()[1].clone()).unwrap();
-    assert!(body.contains("a question about cranes"), "asked in the present context");
-    assert!(!body.contains("\"tools\""), "no tool can run");
+    assert!(body.contains("a question about cranes"), "asked in the current context");
+    assert!(!body.contains("\"tools\""), "tools cannot run");
     let after = client.open();
-    assert_eq!(
-        (&after.nodes, &after.branches),
-        (&view.nodes, &view.branches),
-        "tree, heads and marks are as they were"
-    );
+    assert_eq!((&after.nodes, &after.branches), (&view.nodes, &view.branches), "tree, heads, and marks are unchanged");
     assert_eq!(plans(&mut client, main), before);
     let runs = client.runs();
     let run = runs.last().unwrap();
     assert!(run.aside && run.status == RunStatus::Complete && run.est_total > 0 && runs.len() == 2, "it is counted");
     let last = pleach::engine::api::CallSelector::Last(main);
     match client.must(Request::Call(CallRequest::DiffPlans { before: Some(last.clone()), after: last })) {
-        Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "it is no call of the branch's"),
+        Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "the call does not belong to the branch"),
         other => panic!("{other:?}"),
     }
     client.stop();
     for file in ["pleach.db", "pleach.db-wal"] {
         let bytes = std::fs::read(bench.store_path().with_file_name(file)).unwrap_or_default();
-        for secret in [&b"xylophone-crane"[..], b"an answer beside it"] {
+        for secret in [&b"xylophone-crane"[..], b"beside a streaming answer"] {
             assert!(!bytes.windows(secret.len()).any(|part| part == secret), "{file} holds words of it");
         }
     }
 }
 
 #[test]
-fn a_side_question_is_kept_as_a_branch_after_all() {
+fn side_question_can_become_a_branch() {
     let state = "Beside.\n---STATE---\nGoal: other\n---END STATE---";
     let bench = Bench::new(&Model::new([text("one"), text(state)]));
     let mut client = bench.start();
@@ -481,7 +477,7 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     client.say(main, "a question");
     client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: mine".into() }));
     let before = plans(&mut client, main);
-    let (run, _) = aside(&mut client, main, "and beside it?");
+    let (run, _) = ask_aside(&mut client, main, "and beside it?");
     let Answer::Branch(kept) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else { panic!() };
     let nodes = path(&bench.store(), client.open().card.id, kept.id);
     let words: Vec<String> = nodes.iter().map(|node| node.content.words()).collect();
@@ -489,7 +485,7 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     assert_eq!((nodes[2].head.role, nodes[3].head.role), (Role::User, Role::Assistant));
     let view = client.open();
     assert_eq!(branch(&view, kept.id).state.unwrap().text, "Goal: other");
-    assert_eq!(branch(&view, main).state.unwrap().text, "Goal: mine", "the branch's own state stands");
+    assert_eq!(branch(&view, main).state.unwrap().text, "Goal: mine", "the branch keeps its own state");
     assert_eq!(plans(&mut client, main), before);
     let card = client.runs().pop().unwrap();
     assert_eq!((card.id, card.answer, card.aside), (run, Some(nodes[3].head.id), false));
@@ -499,7 +495,7 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
 }
 
 #[test]
-fn a_side_question_is_asked_while_an_answer_comes_and_dropped() {
+fn side_question_runs_beside_an_answer_and_can_be_dropped() {
     let model = Model::new([vec![Say::Text("slow".into()), Say::Hold], vec![Say::Text("be".into()), Say::Hold]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -522,14 +518,14 @@ fn a_side_question_is_asked_while_an_answer_comes_and_dropped() {
     );
     assert!(client.ask(Request::Turn(TurnRequest::KeepAside { run })).is_err());
     model.release();
-    assert!(client.closed(from, main).failure.is_none(), "the branch's own answer came whole");
+    assert!(client.closed(from, main).failure.is_none(), "the branch's own answer is complete");
 }
 
 #[test]
-fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
+fn names_and_tags_are_undone_and_visible_in_another_window() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, side } = two(&bench);
-    let (before, aside) = (plans(&mut client, main), plans(&mut client, side));
+    let Two { mut client, main, side } = two_branches(&bench);
+    let (before, ask_aside) = (plans(&mut client, main), plans(&mut client, side));
     let node = head(&mut client, main);
     let tag = |act| Request::Branch(BranchRequest::Tag { branch: main, item: ItemName::Message(node), act });
     let mut other = bench.start();
@@ -540,10 +536,10 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     let found = client.open().tags.clone();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].label.as_str(), found[0].favourite), ("the place", true));
-    assert_eq!((plans(&mut client, main), plans(&mut client, side)), (before, aside), "no plan knows of it");
+    assert_eq!((plans(&mut client, main), plans(&mut client, side)), (before, ask_aside), "no plan contains it");
     let same = found.clone();
     other.wait(from, move |event| matches!(event, Event::Session(SessionEvent::Tags { tags, .. }) if *tags == same));
-    // The other window changes it; what this one thinks is there is there no longer.
+    // The other window changes the tag, so this window's old value no longer matches.
     other.must(Request::Branch(BranchRequest::Tag {
         branch: side,
         item: ItemName::Message(node),
@@ -564,16 +560,16 @@ fn names_and_stars_are_undone_found_again_and_seen_in_another_window() {
     client.must(Request::Session(SessionRequest::Undo));
     let undone = label(&mut client);
     assert_ne!(undone, last);
-    assert_eq!(label(&mut bench.start()), undone, "in the store too");
+    assert_eq!(label(&mut bench.start()), undone, "also in the store");
     client.must(Request::Session(SessionRequest::Redo));
     client.must(Request::Session(SessionRequest::Redo));
     assert_eq!([label(&mut client), label(&mut bench.start())], [last.clone(), last]);
 }
 
 #[test]
-fn names_and_stars_go_out_and_come_back() {
+fn names_and_tags_survive_export_and_import() {
     let bench = Bench::new(&Model::new([]));
-    let Two { mut client, main, .. } = two(&bench);
+    let Two { mut client, main, .. } = two_branches(&bench);
     let node = head(&mut client, main);
     client.must(Request::Branch(BranchRequest::Tag {
         branch: main,
@@ -597,9 +593,9 @@ fn names_and_stars_go_out_and_come_back() {
     other.must(Request::Session(SessionRequest::Import { reading: reading.clone().incoming() }));
     let labels = |view: &SessionView| {
         let of = |tag: &Tag| view.nodes.iter().find(|node| node.key == tag.node).unwrap().preview.clone();
-        let mut all: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
-        all.sort();
-        all
+        let mut snapshot: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
+        snapshot.sort();
+        snapshot
     };
     assert_eq!(labels(&other.open()), labels(&client.open()));
     assert_eq!(labels(&client.open()).len(), 2);
@@ -607,8 +603,8 @@ fn names_and_stars_go_out_and_come_back() {
     assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
 }
 
-/// Whether a branch is put away: on the screen, and in the store.
-fn away(bench: &Bench, client: &mut Client, id: BranchId) -> bool {
+/// Whether a branch is archived: on the screen, and in the store.
+fn is_archived(bench: &Bench, client: &mut Client, id: BranchId) -> bool {
     let view = client.open();
     let stored = bench.store().branches(view.card.id).unwrap();
     let stored = stored.iter().find(|branch| branch.id == id).unwrap().archived;
@@ -617,7 +613,7 @@ fn away(bench: &Bench, client: &mut Client, id: BranchId) -> bool {
 }
 
 #[test]
-fn putting_away_and_forking_are_undone_on_the_screen_and_in_the_store() {
+fn archive_and_fork_are_undone_on_screen_and_in_store() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -631,27 +627,27 @@ fn putting_away_and_forking_are_undone_on_the_screen_and_in_the_store() {
         client.must(put(side, archived));
         for (act, then) in [(&undo, !archived), (&redo, archived)] {
             client.must(act.clone());
-            assert_eq!(away(&bench, &mut client, side), then, "{archived} {act:?}");
+            assert_eq!(is_archived(&bench, &mut client, side), then, "{archived} {act:?}");
         }
     }
     client.must(undo.clone());
     client.must(undo.clone());
-    assert!(!away(&bench, &mut client, side));
+    assert!(!is_archived(&bench, &mut client, side));
 
-    // A fork that is undone is put away, and left for the branch that it came from.
+    // Undoing a fork archives it and returns to the original branch.
     client.must(Request::Branch(BranchRequest::Switch { branch: side }));
     client.must(undo.clone());
-    assert_eq!((away(&bench, &mut client, side), client.open().current), (true, main));
+    assert_eq!((is_archived(&bench, &mut client, side), client.open().current), (true, main));
     client.stop();
     let mut client = bench.start();
-    assert_eq!((away(&bench, &mut client, side), client.open().current), (true, main));
+    assert_eq!((is_archived(&bench, &mut client, side), client.open().current), (true, main));
     client.must(redo.clone());
-    assert!(!away(&bench, &mut client, side));
+    assert!(!is_archived(&bench, &mut client, side));
 }
 
-/// Neither undo nor redo puts a branch away while an answer is coming on it.
+/// Neither undo nor redo archives a branch while an answer is streaming on it.
 #[test]
-fn a_branch_on_which_an_answer_is_coming_is_not_put_away() {
+fn streaming_branch_is_not_archived() {
     let undo = Request::Session(SessionRequest::Undo);
     let put = |branch, archived| Request::Branch(BranchRequest::Archive { branch, archived });
     for way in ["its fork is undone", "it had been taken back", "it is put away again"] {
@@ -674,15 +670,15 @@ fn a_branch_on_which_an_answer_is_coming_is_not_put_away() {
         let from = client.seen.len();
         client.send(side, &message("on the side")).unwrap();
         assert_eq!(client.ask(act.clone()).unwrap_err().kind, FailureKind::Stale, "{way}");
-        assert!(!away(&bench, &mut client, side), "{way}");
+        assert!(!is_archived(&bench, &mut client, side), "{way}");
         model.release();
         assert!(client.closed(from, side).failure.is_none());
         client.must(act);
-        assert!(away(&bench, &mut client, side), "{way}");
+        assert!(is_archived(&bench, &mut client, side), "{way}");
     }
 }
 
-/// One step of a random history between branches; on `only`, when one is given.
+/// One step of a random history between branches; on `only`, if given.
 fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<Request> {
     let view = client.open();
     let open: Vec<BranchId> = view.branches.iter().filter(|b| !b.archived).map(|b| b.id).collect();
@@ -736,62 +732,62 @@ fn path_of(view: &SessionView, id: BranchId) -> Vec<NodeId> {
 /// Plans and their digests, by branch.
 type Drawn = Vec<Vec<Option<(Hash, Hash)>>>;
 
-/// What undo must restore: plans of all branches, names, what is put away, and what stands on messages.
-fn all(client: &mut Client) -> (Names, Vec<Tag>, Drawn) {
+/// What undo must restore: plans of all branches, names, archived state, and tags.
+fn snapshot(client: &mut Client) -> (Names, Vec<Tag>, Drawn) {
     let view = client.open();
     let open: Vec<BranchId> = view.branches.iter().filter(|b| !b.archived).map(|b| b.id).collect();
     let plans = open.into_iter().map(|id| plans(client, id)).collect();
-    // What a fork made is put away by its undoing, so only what is open is compared.
+    // Undoing a fork archives it, so only open branches are compared.
     let names = names(client).into_iter().filter(|(_, archived, _)| !archived).collect();
     (names, view.tags.clone(), plans)
 }
 
 #[test]
-fn random_histories_are_undone_exactly() {
-    for seed in 0..14 {
+fn random_histories_undo_exactly() {
+    for seed in histories(5) {
         let mut dice = Dice::new(seed + 40_000);
         let bench = Bench::new(&Model::new([]));
-        let Two { mut client, .. } = two(&bench);
+        let Two { mut client, .. } = two_branches(&bench);
         let store = bench.store();
         let session = client.open().card.id;
         let count = || store.ops(session).unwrap().iter().filter(|op| !op.undone).count();
-        // The two branches that were forked are no part of the trail.
-        let mut trail = vec![all(&mut client)];
+        // The two forks at the start are not part of the trail.
+        let mut trail = vec![snapshot(&mut client)];
         for _ in 0..9 {
             let before = count();
-            // Messages are never undone, so a history that is to be undone asks nothing.
+            // Messages are never undone, so the history asks nothing.
             let request = loop {
                 let said = client.runs().len();
                 if let Some(request) = step(&mut client, &mut dice, None) {
                     break request;
                 }
                 assert!(client.runs().len() > said);
-                trail = vec![all(&mut client)];
+                trail = vec![snapshot(&mut client)];
             };
             let _ = client.ask(request);
             if count() > before {
-                trail.push(all(&mut client));
+                trail.push(snapshot(&mut client));
             }
         }
         for round in 0..2 {
             for at in (0..trail.len() - 1).rev() {
                 client.must(Request::Session(SessionRequest::Undo));
-                assert_eq!(all(&mut client), trail[at], "seed {seed}, round {round}, undo to {at}");
+                assert_eq!(snapshot(&mut client), trail[at], "seed {seed}, round {round}, undo to {at}");
             }
             for (at, there) in trail.iter().enumerate().skip(1) {
                 client.must(Request::Session(SessionRequest::Redo));
-                assert_eq!(all(&mut client), *there, "seed {seed}, round {round}, redo to {at}");
+                assert_eq!(snapshot(&mut client), *there, "seed {seed}, round {round}, redo to {at}");
             }
         }
     }
 }
 
 #[test]
-fn random_histories_on_one_side_change_no_plan_of_the_other() {
-    for seed in 0..14 {
+fn random_histories_leave_other_branches_unchanged() {
+    for seed in histories(5) {
         let mut dice = Dice::new(seed + 41_000);
         let bench = Bench::new(&Model::new([]));
-        let Two { mut client, main, side } = two(&bench);
+        let Two { mut client, main, side } = two_branches(&bench);
         client.must(Request::Branch(BranchRequest::BringBack { from: side, onto: Some(main) }));
         let (before, marks) = (plans(&mut client, main), branch(&client.open(), main).marks);
         for _ in 0..10 {
@@ -802,6 +798,6 @@ fn random_histories_on_one_side_change_no_plan_of_the_other() {
         }
         assert_eq!(branch(&client.open(), main).marks, marks);
         let rows = client.whole_plan(main, &message("why?"));
-        assert!(rows.rows.iter().any(|row| row.kind == RowKind::Card && row.included()), "the card goes all the while");
+        assert!(rows.rows.iter().any(|row| row.kind == RowKind::Card && row.included()), "the card is always included");
     }
 }

@@ -1,6 +1,7 @@
-//! The command line's contract, on the real binary: commands, shapes, exit codes, and that a dry run is what is sent.
+//! The command line's contract, on the real binary: commands, JSON shapes, exit codes, and that a dry run equals the
+//! request that is sent.
 
-use crate::support::binary::{Home, Said, finish};
+use crate::support::binary::{CommandOutput, Home, finish};
 use crate::support::server::{Server, Step, end, send, stream, words};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ fn str<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_else(|| panic!("{field} in {value}"))
 }
 
-/// Solves, asks in the same state, and compares all that should be one.
+/// Plans, asks in the same state, and compares plan, bytes, and digests.
 fn ask_as_planned(home: &Home, server: &Server, flags: &[&str], text: &str) -> Value {
     let with =
         |command: &[&str]| -> Vec<String> { [command, flags].concat().iter().map(|s| (*s).to_owned()).collect() };
@@ -45,13 +46,13 @@ fn ask_as_planned(home: &Home, server: &Server, flags: &[&str], text: &str) -> V
     assert_eq!((str(&replayed, "request_digest"), &replayed["same"]), (digest.as_str(), &Value::Bool(true)));
     let sum: u64 = plan["sections"].as_array().unwrap().iter().map(|section| section["tokens"].as_u64().unwrap()).sum();
     let whole = sum + plan["framing"].as_u64().unwrap() + plan["tools"].as_u64().unwrap();
-    assert_eq!(plan["est_total"].as_u64(), Some(whole), "the parts are the meter");
+    assert_eq!(plan["est_total"].as_u64(), Some(whole), "the parts add up to the meter");
     assert!(plan["est_total"].as_u64() <= plan["budget"]["prompt"].as_u64());
     answer
 }
 
 #[test]
-fn a_dry_run_is_what_the_next_ask_sends() {
+fn dry_run_equals_the_next_request() {
     let server = server();
     let home = Home::asking(&server.base_url());
     let first = ask_as_planned(&home, &server, &[], "Why does login fail?");
@@ -77,7 +78,7 @@ fn a_dry_run_is_what_the_next_ask_sends() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list")]
-fn the_shapes_that_other_programs_read() {
+fn json_shapes_are_stable() {
     let server = server();
     let home = Home::asking(&server.base_url());
     home.ok(&["ask", "one"]);
@@ -153,12 +154,12 @@ fn the_shapes_that_other_programs_read() {
     }
 }
 
-/// Every command prints words for people, and with `--json` one JSON value.
+/// Every command prints text for people and, with `--json`, one JSON value.
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list")]
-fn every_command_speaks_to_people_and_to_programs() {
+fn every_command_prints_text_and_json() {
     let server = server();
-    let home = Home::asking(&server.base_url());
+    let home = Home::approximate(&server.base_url());
     home.ok(&["session", "new", "First"]);
     home.ok(&["ask", "hello"]);
     home.ok(&["ask", "again"]);
@@ -211,7 +212,8 @@ fn every_command_speaks_to_people_and_to_programs() {
         &["session", "delete", "Second", "--yes"],
     ];
     for command in commands {
-        // Forks and renames cannot be done twice under one name: words first, JSON on what is left to do.
+        // Forks and renames cannot be repeated under one name, so the text comes first and the JSON from what is left
+        // to do.
         let said = home.run(command);
         assert_eq!(said.code, 0, "{command:?}\n{}\n{}", said.out, said.err);
         assert!(!said.out.trim().is_empty(), "{command:?} says something");
@@ -232,7 +234,7 @@ fn every_command_speaks_to_people_and_to_programs() {
 }
 
 #[test]
-fn messages_of_all_sessions_are_found_by_words_and_filters() {
+fn search_finds_messages_by_words_and_filters() {
     let home = Home::new("");
     for (title, words) in [("Bees", "how do bees dance"), ("Wasps", "do wasps dance or bees")] {
         home.ok(&["session", "new", title]);
@@ -255,7 +257,7 @@ fn messages_of_all_sessions_are_found_by_words_and_filters() {
 }
 
 #[test]
-fn sessions_and_branches_by_id_prefix_name_or_last_use() {
+fn sessions_and_branches_resolve_by_prefix_name_or_last_use() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     let one = home.json(&["session", "new", "One thing"]);
     home.ok(&["ask", "in one"]);
@@ -266,7 +268,7 @@ fn sessions_and_branches_by_id_prefix_name_or_last_use() {
         str(&list[0], "content").to_owned()
     };
     let (first, second) = (str(&one, "id"), str(&two, "id"));
-    assert_eq!(said(&[]), "in two", "the last used");
+    assert_eq!(said(&[]), "in two", "the last used one");
     assert_eq!(said(&["-s", "One thing"]), "in one");
     assert_eq!(said(&["-s", first]), "in one");
     assert_eq!(said(&["-s", second]), "in two");
@@ -284,7 +286,7 @@ fn sessions_and_branches_by_id_prefix_name_or_last_use() {
     assert!(missing.err.contains("nowhere"), "{}", missing.err);
 }
 
-fn failed(said: &Said, code: i32, parts: &[&str]) {
+fn failed(said: &CommandOutput, code: i32, parts: &[&str]) {
     assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
     assert!(said.err.starts_with("pleach: ") || code == 2, "errors are on stderr: {}", said.err);
     for part in parts {
@@ -304,16 +306,16 @@ fn exit_codes() {
     failed(&home.run(&["--profile", "nope", "ask", "hi"]), 2, &["nope"]);
     let refused = Home::asking("http://127.0.0.1:1/v1");
     failed(&refused.run(&["ask", "hi"]), 4, &["127.0.0.1:1"]);
-    std::fs::write(home.path("not.db"), "this is no store").unwrap();
+    std::fs::write(home.path("not.db"), "not a store").unwrap();
     let path = home.path("not.db").display().to_string();
     failed(&home.run(&["--store", &path, "ask", "hi"]), 5, &["not.db"]);
-    assert_eq!(std::fs::read_to_string(home.path("not.db")).unwrap(), "this is no store");
+    assert_eq!(std::fs::read_to_string(home.path("not.db")).unwrap(), "not a store");
 }
 
-/// Ctrl+C in the middle of an answer: what came is kept, and the exit code says so.
+/// Ctrl+C during an answer: the received text is kept, and the exit code reports the interruption.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_answer_is_kept() {
+fn interrupted_answer_is_kept() {
     use std::io::Read as _;
     let server = Server::start(vec![vec![stream(), words("Half an answer "), words("and"), Step::Hang]]);
     let home = Home::asking(&server.base_url());
@@ -332,9 +334,9 @@ fn an_interrupted_answer_is_kept() {
     assert_eq!(str(&home.json(&["plans", "list"])[0], "status"), "cancelled");
 }
 
-/// Key and address come from the environment; the key goes to the server and nowhere else.
+/// The key and address come from the environment. The key is sent to the server and appears nowhere else.
 #[test]
-fn the_key_goes_to_the_server_and_nowhere_else() {
+fn api_key_is_sent_only_to_the_server() {
     const KEY: &str = "sk-canary-4242424242424242";
     let server = server();
     let home = Home::new("[log]\nlevel = \"trace\"\n");
@@ -364,7 +366,7 @@ fn the_key_goes_to_the_server_and_nowhere_else() {
             assert!(!bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "{}", path.display());
         }
     }
-    assert!(files >= 2, "the store and the settings were looked at");
+    assert!(files >= 2, "the store and the settings were searched");
 }
 
 #[test]
@@ -385,13 +387,13 @@ fn undo_and_redo_on_the_command_line() {
     home.ok(&["undo"]);
     assert_eq!(str(&home.json(&["message", "list"])[0], "content"), "one");
     let removed = home.run(&["message", "remove", &question]);
-    assert_eq!(removed.code, 2, "nobody can be asked: {}", removed.err);
+    assert_eq!(removed.code, 2, "approval is not possible: {}", removed.err);
     home.ok(&["message", "remove", &question, "--yes"]);
     assert!(!home.ok(&["message", "list", "--json"]).contains("\"one\""));
 }
 
 #[test]
-fn a_turn_is_named_by_its_number() {
+fn turns_are_named_by_number() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "one"]);
     home.ok(&["ask", "two"]);
@@ -411,7 +413,7 @@ fn a_turn_is_named_by_its_number() {
 }
 
 #[test]
-fn settings_of_a_branch_are_shown_and_changed() {
+fn branch_settings_are_shown_and_changed() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "one"]);
     home.ok(&["budget", "8,000"]);
@@ -429,7 +431,7 @@ fn settings_of_a_branch_are_shown_and_changed() {
 }
 
 #[test]
-fn a_part_that_no_request_can_carry_is_a_row() {
+fn unsendable_part_is_a_row() {
     let server = server();
     let home = Home::asking(&server.base_url());
     let file = home.path("chat.json");

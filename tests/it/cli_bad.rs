@@ -1,8 +1,8 @@
-//! Bad input on the real binary: every fault is a sentence that says what happened, what was kept and what to do; no
-//! text from outside reaches a terminal as anything but text.
+//! Bad input to the real binary: every error is a sentence that says what happened, what was kept, and what to do. Text
+//! from outside reaches a terminal only as plain text.
 
-use crate::support::binary::{Home, Said, profile};
-use crate::support::damage::HARMS;
+use crate::support::binary::{CommandOutput, Home, profile};
+use crate::support::damage::DAMAGES;
 use crate::support::server::{Server, Step, end, json, send, stream, words};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
@@ -10,20 +10,20 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::net::TcpListener;
 
-/// Sets a colour, the title, and rings: in the seven-bit and in the eight-bit form.
+/// Sets a color and the title, and rings the bell, with 7-bit and with 8-bit control characters.
 const HOSTILE: &str = "h\u{1b}[31mred\u{1b}]0;owned\u{7}\u{9b}32m\u{9d}0;t\u{9c}\u{8}\u{7f}end";
 
 fn json_str(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// Everything but line ends is printable.
+/// Everything except line ends is printable.
 fn assert_clean(text: &str, what: &str) {
     let bad = text.chars().find(|c| c.is_control() && *c != '\n');
     assert!(bad.is_none(), "{what}: {bad:?} in {text:?}");
 }
 
-fn told(said: &Said, code: i32, parts: &[&str]) {
+fn assert_failed(said: &CommandOutput, code: i32, parts: &[&str]) {
     assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
     assert_clean(&said.err, "an error");
     for part in parts {
@@ -31,8 +31,8 @@ fn told(said: &Said, code: i32, parts: &[&str]) {
     }
 }
 
-/// The conversation has only these messages.
-fn holds(home: &Home, texts: &[&str]) {
+/// The conversation contains only these messages.
+fn assert_conversation(home: &Home, texts: &[&str]) {
     let list = home.json(&["message", "list"]);
     let all: Vec<&str> = list.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
     assert_eq!(all, texts);
@@ -44,11 +44,11 @@ fn a_wrong_key() {
     let server = Server::start(vec![json(401, &[], body)]);
     let home = Home::asking(&server.base_url());
     let said = home.with(&[("TEST_KEY", "sk-wrong-0123456789abcdef")], &["ask", "hi"]);
-    told(&said, 4, &["key", "The conversation is unchanged", "TEST_KEY"]);
+    assert_failed(&said, 4, &["key", "The conversation is unchanged", "TEST_KEY"]);
     assert!(!said.err.contains("sk-wrong-0123456789abcdef"), "the key is not repeated: {}", said.err);
     assert!(!said.err.contains("composer"), "there is no composer here: {}", said.err);
     assert_eq!(server.requests().len(), 1);
-    holds(&home, &[]);
+    assert_conversation(&home, &[]);
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn an_unknown_model() {
     let body = "{\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}";
     let server = Server::start(vec![json(404, &[], body)]);
     let home = Home::asking(&server.base_url());
-    told(
+    assert_failed(
         &home.run(&["--model", "gpt-9", "ask", "hi"]),
         4,
         &["gpt-9", "The conversation is unchanged", "pleach models"],
     );
-    holds(&home, &[]);
+    assert_conversation(&home, &[]);
 }
 
 #[test]
@@ -69,23 +69,23 @@ fn a_refused_connection() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::asking(&format!("http://{free}/v1"));
     let said = home.run(&["ask", "hi"]);
-    told(&said, 4, &["No connection", &free.to_string(), "The conversation is unchanged", "base_url"]);
-    assert!(!said.err.contains("os error"), "in words: {}", said.err);
-    holds(&home, &[]);
+    assert_failed(&said, 4, &["No connection", &free.to_string(), "The conversation is unchanged", "base_url"]);
+    assert!(!said.err.contains("os error"), "in plain words: {}", said.err);
+    assert_conversation(&home, &[]);
 }
 
 #[test]
-fn a_page_in_place_of_an_answer_and_a_broken_stream() {
+fn html_answer_and_broken_stream() {
     let page = vec![crate::support::server::head(200, &[("content-type", "text/html")]), send("<html>Sign in</html>")];
     let broken = vec![stream(), words("Half an "), words("answer"), Step::Reset];
     let server = Server::start(vec![page, broken]);
     let home = Home::asking(&server.base_url());
-    told(&home.run(&["ask", "hi"]), 4, &["The conversation is unchanged"]);
-    holds(&home, &[]);
+    assert_failed(&home.run(&["ask", "hi"]), 4, &["The conversation is unchanged"]);
+    assert_conversation(&home, &[]);
     let said = home.run(&["ask", "hi"]);
-    told(&said, 4, &["kept"]);
+    assert_failed(&said, 4, &["kept"]);
     assert!(said.out.contains("Half an answer"), "{}", said.out);
-    holds(&home, &["hi", "Half an answer"]);
+    assert_conversation(&home, &["hi", "Half an answer"]);
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn malformed_settings() {
         home.configure(text);
         for command in [&["ask", "hi"][..], &["config", "check"], &["doctor"]] {
             let said = home.run(command);
-            told(&said, 2, &[&file, place, about]);
+            assert_failed(&said, 2, &[&file, place, about]);
             assert_eq!(said.out, "");
         }
     }
-    assert!(!home.store().exists(), "nothing was touched");
+    assert!(!home.store().exists(), "nothing was changed");
 }
 
 #[test]
@@ -130,19 +130,20 @@ fn an_unreadable_store() {
         let path = home.path(name);
         std::fs::write(&path, &bytes).unwrap();
         let said = home.run(&["--store", &path.display().to_string(), "ask", "hi"]);
-        told(&said, 5, &[name, "--store"]);
+        assert_failed(&said, 5, &[name, "--store"]);
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name} is as it was");
     }
     let folder = home.workspace().display().to_string();
-    told(&home.run(&["--store", &folder, "ask", "hi"]), 5, &[&folder, "--store"]);
-    // A folder where nobody can write, root neither.
-    told(&home.run(&["--store", "/proc/none/pleach.db", "ask", "hi"]), 5, &["/proc/none", "--store"]);
+    assert_failed(&home.run(&["--store", &folder, "ask", "hi"]), 5, &[&folder, "--store"]);
+    // A folder in which not even root can write.
+    assert_failed(&home.run(&["--store", "/proc/none/pleach.db", "ask", "hi"]), 5, &["/proc/none", "--store"]);
 }
 
-/// Three kinds of damage, with and without a backup: clear words, nothing changed, and moved as it is on a yes.
+/// Three kinds of damage, with and without a backup: the error is clear, nothing is changed, and the store is moved
+/// aside only after confirmation.
 #[test]
 fn a_damaged_store() {
-    for (name, harm) in HARMS {
+    for (name, harm) in DAMAGES {
         for backup in [true, false] {
             let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
             home.ok(&["ask", "hi"]);
@@ -152,7 +153,7 @@ fn a_damaged_store() {
                 all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begins)).collect()
             };
             let copies = beside("pleach.db.backup-");
-            assert_eq!(copies.len(), 1, "a backup at the clean end");
+            assert_eq!(copies.len(), 1, "a complete backup");
             if !backup {
                 std::fs::remove_file(&copies[0]).unwrap();
             }
@@ -162,10 +163,14 @@ fn a_damaged_store() {
             let copy = copies[0].display().to_string();
             let about = if backup { copy.as_str() } else { "It has no backup" };
             for command in [&["session", "list"][..], &["ask", "again"], &["doctor"], &["message", "list"]] {
-                told(&home.run(command), 5, &["is damaged", "The store was not changed", about, "doctor --repair"]);
+                assert_failed(
+                    &home.run(command),
+                    5,
+                    &["is damaged", "The store was not changed", about, "doctor --repair"],
+                );
                 unchanged();
             }
-            told(&home.run(&["doctor", "--repair"]), 2, &["is damaged", about, "Nothing changed", "--yes"]);
+            assert_failed(&home.run(&["doctor", "--repair"]), 2, &["is damaged", about, "Nothing changed", "--yes"]);
             unchanged();
             assert!(beside("pleach.db.corrupt-").is_empty());
 
@@ -175,7 +180,7 @@ fn a_damaged_store() {
             assert_eq!(mended["from"], if backup { Value::from(copy) } else { Value::Null });
             let sessions = home.json(&["session", "list"]);
             assert_eq!(sessions.as_array().unwrap().len(), usize::from(backup), "{name}");
-            told(&home.run(&["doctor", "--repair", "--yes"]), 0, &[]);
+            assert_failed(&home.run(&["doctor", "--repair", "--yes"]), 0, &[]);
             if name == "a flipped page" {
                 let file = mended["salvaged"]["file"].as_str().unwrap();
                 assert_eq!(mended["salvaged"]["messages"], 2, "{mended}");
@@ -189,7 +194,7 @@ fn a_damaged_store() {
 }
 
 #[test]
-fn a_removal_while_somebody_reads_says_so() {
+fn removal_during_a_read_is_reported() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "a secret word"]);
     let id = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
@@ -201,20 +206,20 @@ fn a_removal_while_somebody_reads_says_so() {
     drop(other);
     home.ok(&["session", "list"]);
     assert!(!home.ok(&["doctor"]).contains("purge pending"));
-    assert_eq!(home.holding("a secret word"), Vec::<String>::new());
+    assert_eq!(home.files_containing("a secret word"), Vec::<String>::new());
 }
 
 #[test]
-fn a_store_of_a_newer_program() {
+fn store_of_a_newer_version() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "hi"]);
     rusqlite::Connection::open(home.store()).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
     let known: i64 =
         include_str!("../../src/store/schema.rs").matches("M::up(include_str!").count().try_into().unwrap();
-    told(&home.run(&["ask", "hi"]), 5, &["newer", "9999", &format!("knows {known}")]);
+    assert_failed(&home.run(&["ask", "hi"]), 5, &["newer", "9999", &format!("knows {known}")]);
 }
 
-/// Folder and file without the right to write: what is there can still be read.
+/// A folder and file without write permission: the stored conversation can still be read.
 #[cfg(unix)]
 #[test]
 fn a_read_only_folder() {
@@ -227,9 +232,9 @@ fn a_read_only_folder() {
     let said = |args: &[&str]| {
         let mut command = home.command(args);
         if std::fs::write(folder.join("probe"), "").is_ok() {
-            // Root may write everywhere: somebody else tries.
+            // Root may write everywhere, so run as another user.
             std::fs::remove_file(folder.join("probe")).unwrap();
-            give_away(home.path("").as_path());
+            give_to_nobody(home.path("").as_path());
             std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
         }
         crate::support::binary::finish(command.spawn().unwrap())
@@ -242,9 +247,9 @@ fn a_read_only_folder() {
     writable(0o700);
     assert_eq!(read.code, 0, "{}", read.err);
     assert!(read.out.contains("\"hi\""));
-    told(&asked, 5, &["read-only"]);
-    told(&imported, 5, &["read-only", "Nothing was imported."]);
-    holds(&home, &["hi", "ok"]);
+    assert_failed(&asked, 5, &["read-only"]);
+    assert_failed(&imported, 5, &["read-only", "Nothing was imported."]);
+    assert_conversation(&home, &["hi", "ok"]);
 }
 
 /// An account that owns nothing.
@@ -252,11 +257,11 @@ fn a_read_only_folder() {
 const NOBODY: u32 = 65_534;
 
 #[cfg(unix)]
-fn give_away(path: &std::path::Path) {
+fn give_to_nobody(path: &std::path::Path) {
     std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     if path.is_dir() {
         for entry in std::fs::read_dir(path).unwrap() {
-            give_away(&entry.unwrap().path());
+            give_to_nobody(&entry.unwrap().path());
         }
     }
 }
@@ -274,18 +279,19 @@ fn ten_megabytes() -> String {
 #[test]
 fn ten_megabytes_on_standard_input() {
     let server = Server::start(vec![vec![stream(), words("Read."), end()]]);
-    let home = Home::asking(&server.base_url());
+    let home = Home::approximate(&server.base_url());
     let text = ten_megabytes();
-    let said = home.fed(&["ask", "-"], text.as_bytes());
-    told(&said, 3, &["tokens", "you can"]);
+    let said = home.with_input(&["ask", "-"], text.as_bytes());
+    assert_failed(&said, 3, &["tokens", "you can"]);
     assert_eq!(server.requests().len(), 0, "nothing was sent");
-    holds(&home, &[]);
-    home.configure(&profile(&server.base_url()).replace("16000", "100000000").replace("gpt-4o-mini", "huge"));
-    let said = home.fed(&["--budget", "90000000", "ask", "-"], text.as_bytes());
+    assert_conversation(&home, &[]);
+    let huge = profile(&server.base_url()).replace("16000", "100000000").replace("gpt-4o-mini", "huge");
+    home.configure(&(huge + "[models.huge]\nencoding = \"approximate\"\n"));
+    let said = home.with_input(&["--budget", "90000000", "ask", "-"], text.as_bytes());
     assert_eq!((said.code, said.out.as_str()), (0, "Read.\n"), "{}", said.err);
     let body: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
     let last = body["messages"].as_array().unwrap().last().unwrap();
-    assert!(last["content"].as_str().unwrap().contains(text.trim_end()), "all of it went");
+    assert!(last["content"].as_str().unwrap().contains(text.trim_end()), "all output arrived");
     home.assert_sound();
 }
 
@@ -294,28 +300,28 @@ fn a_message_larger_than_the_budget() {
     let home = Home::new("");
     let text = "word ".repeat(3_000);
     let said = home.run(&["--budget", "1000", "ask", &text]);
-    told(&said, 3, &["budget", "you can"]);
+    assert_failed(&said, 3, &["budget", "you can"]);
     let said = home.run(&["--budget", "1000", "plan", &text, "--json"]);
     assert_eq!(said.code, 3);
     let blocked: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(blocked["blocked"], true);
     assert!(blocked["needed"].as_u64() > Some(1_000));
     assert!(!blocked["choices"].as_array().unwrap().is_empty());
-    holds(&home, &[]);
+    assert_conversation(&home, &[]);
 }
 
 #[test]
 fn odd_standard_input() {
     let home = Home::new("");
-    told(&home.fed(&["ask", "-"], b"caf\xe9"), 1, &["UTF-8", "byte 3"]);
-    told(&home.fed(&["ask", "-"], b""), 2, &["empty"]);
-    told(&home.run(&["import", "/nowhere/at/all.json"]), 1, &["/nowhere/at/all.json"]);
+    assert_failed(&home.with_input(&["ask", "-"], b"caf\xe9"), 1, &["UTF-8", "byte 3"]);
+    assert_failed(&home.with_input(&["ask", "-"], b""), 2, &["empty"]);
+    assert_failed(&home.run(&["import", "/nowhere/at/all.json"]), 1, &["/nowhere/at/all.json"]);
     let file = home.path("odd.json");
     std::fs::write(&file, b"\x00\x01\x02 nothing known").unwrap();
-    told(&home.run(&["import", &file.display().to_string()]), 1, &["odd.json"]);
+    assert_failed(&home.run(&["import", &file.display().to_string()]), 1, &["odd.json"]);
 }
 
-/// A world in which every text that came from outside is hostile.
+/// A home in which every text from outside is hostile.
 fn hostile_world() -> (Home, Server) {
     let hostile = words(HOSTILE);
     let refused = json(400, &[], &format!("{{\"error\":{{\"message\":{}}}}}", json_str(HOSTILE)));
@@ -337,7 +343,7 @@ fn hostile_world() -> (Home, Server) {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list")]
-fn no_text_from_outside_acts_on_a_terminal() {
+fn hostile_text_never_controls_the_terminal() {
     let (home, _server) = hostile_world();
     home.ok(&["session", "new", HOSTILE]);
     let mut said =
@@ -401,7 +407,7 @@ fn no_text_from_outside_acts_on_a_terminal() {
     }
 }
 
-/// Runs it in a pseudo-terminal: only line ends and, where clap styles its own words, plain SGR come out.
+/// Runs in a pseudo-terminal: the output contains only line ends and the SGR codes of clap's own styling.
 fn in_a_terminal(home: &Home, args: &[&str]) {
     let pair = native_pty_system().openpty(PtySize { rows: 50, cols: 200, pixel_width: 0, pixel_height: 0 }).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_pleach"));
@@ -416,7 +422,7 @@ fn in_a_terminal(home: &Home, args: &[&str]) {
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut bytes = Vec::new();
-    // A pseudo-terminal whose last program ended gives an error in place of an end.
+    // A pseudo-terminal whose last program has ended reports an error instead of an end of file.
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = reader.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..read]);
@@ -427,9 +433,9 @@ fn in_a_terminal(home: &Home, args: &[&str]) {
     assert_clean(&text, &format!("in a terminal, {args:?}"));
 }
 
-/// What was brought onto another branch is a copy of the text: in the mark, in what undo and redo know, in the plans of calls.
+/// Removing a message also removes its picked copies: from marks, from undo and redo, and from stored plans.
 #[test]
-fn a_removed_message_takes_its_copies_on_other_branches_along() {
+fn removing_a_message_removes_its_copies() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "what we begin with", "-b", "main"]);
     home.ok(&["branch", "fork", "side", "-b", "main"]);
@@ -442,21 +448,21 @@ fn a_removed_message_takes_its_copies_on_other_branches_along() {
     home.ok(&["ask", "what about it?", "-b", "main"]);
     home.ok(&["undo", "-b", "main"]);
     home.ok(&["branch", "return", "side", "--onto", "main"]);
-    assert!(!home.holding("xyzzyplugh").is_empty());
+    assert!(!home.files_containing("xyzzyplugh").is_empty());
     home.ok(&["message", "remove", &id, "-b", "side", "--yes"]);
-    assert_eq!(home.holding("xyzzyplugh"), Vec::<String>::new());
+    assert_eq!(home.files_containing("xyzzyplugh"), Vec::<String>::new());
     for act in ["undo", "undo", "undo", "redo", "redo", "redo"] {
         home.run(&[act, "-b", "main"]);
     }
     assert!(!home.ok(&["plan", "what about it?", "-b", "main", "--request"]).contains("xyzzyplugh"));
-    assert_eq!(home.holding("xyzzyplugh"), Vec::<String>::new());
+    assert_eq!(home.files_containing("xyzzyplugh"), Vec::<String>::new());
     home.assert_sound();
 }
 
-/// Standard output that refuses everything, as a full disk does: the command says so and fails, and what it did is kept.
+/// When standard output fails, as with a full disk, the command reports that and fails, and its work is kept.
 #[cfg(target_os = "linux")]
 #[test]
-fn standard_output_without_room() {
+fn failing_standard_output() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     for args in [
@@ -478,19 +484,19 @@ fn standard_output_without_room() {
         assert_eq!(ended.status.code(), Some(1), "{args:?}: {err}");
         assert!(err.contains("Can't write to standard output: No space left on device."), "{args:?}: {err}");
     }
-    holds(&home, &["hi", "ok", "hi", "ok"]);
+    assert_conversation(&home, &["hi", "ok", "hi", "ok"]);
     let blocked = home.command(&["--budget", "10", "plan", "hi", "--json"]).stdout(full()).spawn().unwrap();
-    assert_eq!(blocked.wait_with_output().unwrap().status.code(), Some(3), "a code of its own stays");
-    // A reader that goes away is no failure.
+    assert_eq!(blocked.wait_with_output().unwrap().status.code(), Some(3), "the command's own exit code is kept");
+    // A reader that closes the pipe is not a failure.
     let mut child = home.command(&["man"]).spawn().unwrap();
     drop(child.stdout.take());
     let ended = child.wait_with_output().unwrap();
     assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()), (Some(0), ""));
 }
 
-/// A store whose file vanished, and one in which something is missing: said, with what to do, and never begun anew in silence.
+/// A store whose file vanished, and one with missing content: reported with a remedy, and never silently replaced.
 #[test]
-fn a_store_that_vanished_and_one_with_a_hole() {
+fn vanished_store_and_missing_content() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
     home.ok(&["ask", "hi"]);
     let findings = home.json(&["doctor"]);
@@ -502,22 +508,22 @@ fn a_store_that_vanished_and_one_with_a_hole() {
     for missing in [true, false] {
         if missing { std::fs::remove_file(home.store()) } else { std::fs::write(home.store(), "") }.unwrap();
         let said = home.run(&["ask", "again"]);
-        told(&said, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
-        assert_eq!(home.store().exists(), !missing, "nothing was begun");
-        told(&home.run(&["doctor", "--repair"]), 2, &["--yes", ".backup-2"]);
+        assert_failed(&said, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
+        assert_eq!(home.store().exists(), !missing, "no new store was created");
+        assert_failed(&home.run(&["doctor", "--repair"]), 2, &["--yes", ".backup-2"]);
         let mended = home.json(&["doctor", "--repair", "--yes"]);
         assert_eq!(mended["moved"].is_null(), missing, "{mended}");
-        holds(&home, &["hi", "ok"]);
+        assert_conversation(&home, &["hi", "ok"]);
     }
     let store = rusqlite::Connection::open(home.store()).unwrap();
     store.execute_batch("DROP INDEX node_by_parent").unwrap();
     drop(store);
     let said = home.run(&["doctor", "--json"]);
-    assert_eq!(said.code, 5, "scripts learn it from the exit code: {}", said.out);
+    assert_eq!(said.code, 5, "scripts can detect it by the exit code: {}", said.out);
     let hurt = content(&serde_json::from_str(&said.out).unwrap());
     assert_eq!((&hurt["ok"], &hurt["faults"]), (&false.into(), &"the index node_by_parent is missing".into()));
     assert!(hurt["todo"].as_str().unwrap().contains("doctor --repair"), "{hurt}");
     home.ok(&["doctor", "--repair", "--yes"]);
     assert_eq!(content(&home.json(&["doctor"]))["ok"], true);
-    holds(&home, &["hi", "ok"]);
+    assert_conversation(&home, &["hi", "ok"]);
 }

@@ -1,4 +1,4 @@
-//! Conversations in and out of the real binary: the same tree comes back, and a second import adds nothing.
+//! Import and export with the real binary: the same tree comes back, and a second import adds nothing.
 
 use crate::support::binary::{Home, finish};
 use crate::support::chatgpt;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-/// A message without anything that differs between machines: its place by the ids of its source.
+/// A message without machine-specific values: identified by its source id.
 #[derive(PartialEq, Eq, Debug, Clone)]
 struct Plain {
     id: String,
@@ -19,7 +19,7 @@ struct Plain {
     current: bool,
 }
 
-/// An export, line by line: siblings stand in their order.
+/// An export, one message for each line. Siblings are in order.
 fn plain(jsonl: &str) -> Vec<Plain> {
     jsonl
         .lines()
@@ -50,7 +50,7 @@ fn added(imported: &Value) -> Vec<(u64, u64)> {
     sessions.iter().map(|s| (s["added"].as_u64().unwrap(), s["known"].as_u64().unwrap())).collect()
 }
 
-/// Without the name of the session, which is each store's own.
+/// Without the session's name, which differs between stores.
 fn nameless(jsonl: &str) -> Vec<Value> {
     let lines = jsonl.lines().map(|line| {
         let mut value: Value = serde_json::from_str(line).unwrap();
@@ -65,7 +65,7 @@ fn nameless(jsonl: &str) -> Vec<Value> {
 const LOOP: [&str; 4] = ["export", "--format", "jsonl", "--all"];
 
 #[test]
-fn a_chatgpt_export_keeps_its_whole_tree() {
+fn chatgpt_export_keeps_its_tree() {
     let made = chatgpt::export(2, 500);
     let source: Value = serde_json::from_str(&made.json).unwrap();
     let home = Home::new("");
@@ -91,14 +91,14 @@ fn a_chatgpt_export_keeps_its_whole_tree() {
         assert_eq!(added(&imported), vec![(tree.len() as u64, 0)]);
         let there = imported["sessions"][0]["session"].as_str().unwrap();
         let again = other.ok(&[&["-s", there], &LOOP[..]].concat());
-        assert_eq!(nameless(&again), nameless(&exported), "exported again it is the same");
+        assert_eq!(nameless(&again), nameless(&exported), "exporting again gives the same");
         assert_eq!(added(&other.json(&["import", &copy])), vec![(0, tree.len() as u64)]);
     }
     home.assert_sound();
     other.assert_sound();
 }
 
-/// Parents, the order of siblings, roles, texts, hidden nodes and the current node, against the file itself.
+/// Parents, the order of siblings, roles, texts, hidden nodes, and the current node, compared with the file itself.
 fn compare(nodes: &[Plain], tree: &[(String, Option<String>)], source: &Value, current: &str) {
     assert_eq!(nodes.len(), tree.len());
     let mapping = &source["mapping"];
@@ -144,7 +144,7 @@ fn listed(home: &Home, session: &str, nodes: &[Plain]) {
 }
 
 #[test]
-fn json_lines_come_back_as_they_went() {
+fn json_lines_round_trip() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer \\u001b[31m with \\u009b colour\"}]}\n");
     home.ok(&["session", "new", "Round \u{1F501} trip"]);
     home.ok(&["ask", "one"]);
@@ -169,7 +169,7 @@ fn json_lines_come_back_as_they_went() {
 }
 
 #[test]
-fn a_grown_export_adds_and_moves_the_head_only_where_nobody_did() {
+fn grown_export_moves_only_untouched_heads() {
     let line = |id: &str, parent: &str, role: &str| {
         format!(
             "{{\"id\":\"{id}\",\"parent\":{parent},\"role\":\"{role}\",\"content\":\"text of {id}\",\"session\":\"s\"}}\n"
@@ -193,12 +193,12 @@ fn a_grown_export_adds_and_moves_the_head_only_where_nobody_did() {
     moved.ok(&["import", &first]);
     moved.ok(&["ask", "asked here"]);
     assert_eq!(added(&moved.json(&["import", &second])), [(2, 2)]);
-    assert_eq!(last(&moved), "mine", "somebody was here");
+    assert_eq!(last(&moved), "mine", "a person was here");
     assert_eq!(moved.json(&["message", "list", "--all"]).as_array().unwrap().len(), 6);
 }
 
 #[test]
-fn imports_at_once_add_a_conversation_once() {
+fn concurrent_imports_add_a_conversation_once() {
     let made = chatgpt::export(3, 60);
     let home = Home::new("");
     home.ok(&["session", "list"]);
@@ -214,12 +214,12 @@ fn imports_at_once_add_a_conversation_once() {
         }
     }
     let sizes: Vec<u64> = made.trees.iter().map(|tree| tree.len() as u64).collect();
-    assert_eq!(sums, sizes, "each message is new to one of them");
+    assert_eq!(sums, sizes, "each message was added by exactly one process");
     assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 3);
     home.assert_sound();
 }
 
-/// Most kilobytes of memory that a process had, as far as was seen while it ran.
+/// The peak memory of a process in kilobytes, sampled while it runs.
 #[cfg(target_os = "linux")]
 fn peak(mut child: std::process::Child) -> u64 {
     let file = format!("/proc/{}/status", child.id());
@@ -237,7 +237,7 @@ fn peak(mut child: std::process::Child) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn no_shape_of_file_takes_more_than_200_mb() {
+fn import_memory_stays_below_200_mb() {
     let home = Home::new("");
     let long = |role: &str| format!("{{\"role\":\"{role}\",\"content\":\"{}\"}}\n", "some words ".repeat(1_500_000));
     let lists = |count: usize| "[],".repeat(count);
@@ -256,7 +256,7 @@ fn no_shape_of_file_takes_more_than_200_mb() {
 }
 
 #[test]
-fn branches_come_back_with_their_heads() {
+fn branches_keep_their_heads() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
     home.ok(&["session", "new", "Trees"]);
     home.ok(&["ask", "one"]);
@@ -288,17 +288,17 @@ fn branches_come_back_with_their_heads() {
     other.ok(&["branch", "rename", "main", "mine"]);
     other.ok(&["import", &file]);
     let names: Vec<String> = branches(&other).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(names, ["mine", "side", "away"], "nothing comes twice");
-    assert_eq!(branches(&other)[1].1, moved[1].1, "somebody was here");
+    assert_eq!(names, ["mine", "side", "away"], "no message is duplicated");
+    assert_eq!(branches(&other)[1].1, moved[1].1, "a person was here");
     assert_eq!(added(&home.json(&["import", &write(&home, "own.jsonl", &exported)]))[0].0, 0);
-    assert_eq!(branches(&home), wanted, "its own export changes nothing");
+    assert_eq!(branches(&home), wanted, "importing its own export changes nothing");
 }
 
 #[test]
 fn standard_input_and_words_are_one_message() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
     let last = |home: &Home, input: &[u8], args: &[&str]| {
-        let said = home.fed(args, input);
+        let said = home.with_input(args, input);
         assert_eq!(said.code, 0, "{}", said.err);
         let list = home.json(&["message", "list"]);
         let mut users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
@@ -309,7 +309,7 @@ fn standard_input_and_words_are_one_message() {
     assert_eq!(last(&home, b"", &["ask", "alone"]), "alone");
     assert_eq!(last(&home, b"piped\n", &["add", "user", "noted"]), "noted\n\npiped");
     assert_eq!(last(&home, b"only\n", &["add", "user", "-"]), "only");
-    let planned = |input: &[u8], args: &[&str]| home.fed(args, input).out;
+    let planned = |input: &[u8], args: &[&str]| home.with_input(args, input).out;
     let both = planned(b"X\n", &["plan", "--request", "words"]);
     assert!(both.contains("words\\n\\nX"), "{both}");
 
@@ -323,7 +323,7 @@ fn standard_input_and_words_are_one_message() {
 }
 
 #[test]
-fn a_message_without_end_is_refused() {
+fn endless_message_is_refused() {
     let home = Home::new("");
     for args in
         [&["ask", "-"][..], &["add", "user", "-"], &["plan", "-"], &["retrieve", "--batch", "-"], &["import", "-"]]
@@ -338,7 +338,7 @@ fn a_message_without_end_is_refused() {
 }
 
 #[test]
-fn a_bad_record_is_told_and_the_rest_goes_in() {
+fn bad_record_is_reported_and_the_rest_imported() {
     let home = Home::new("");
     let text = "{\"id\":\"a\",\"role\":\"user\",\"content\":\"x\"}\nnot json\n{\"id\":\"b\",\"parent\":\"a\",\"role\":\"assistant\",\"content\":\"y\"}\n";
     let file = write(&home, "broken.jsonl", text);

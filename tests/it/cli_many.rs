@@ -1,4 +1,4 @@
-//! Many programs on one store: nothing is lost, nothing waits in vain, nothing is mixed up.
+//! Many processes on one store: nothing is lost, blocked forever, or mixed up.
 
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, end, send, stream, words};
@@ -7,7 +7,7 @@ use serde_json::Value;
 const PROCESSES: usize = 8;
 const TURNS: usize = 50;
 
-/// Three have a session each, five a branch each of the same session.
+/// Three processes have a session each, and five have a branch each in one session.
 fn place(process: usize) -> [String; 4] {
     let (session, branch) =
         if process < 3 { (format!("own {process}"), "main".into()) } else { ("shared".into(), format!("b{process}")) };
@@ -15,7 +15,7 @@ fn place(process: usize) -> [String; 4] {
 }
 
 #[test]
-fn eight_programs_take_fifty_turns_each_on_one_store() {
+fn eight_processes_share_one_store() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"A short answer.\"}]}\n");
     for process in 0..3 {
         home.ok(&["session", "new", &format!("own {process}")]);
@@ -58,7 +58,7 @@ fn eight_programs_take_fifty_turns_each_on_one_store() {
     assert_eq!(everything.as_array().unwrap().len(), 5 * TURNS * 2);
 }
 
-/// Every turn of one program, in order, with its answer, and nobody else's.
+/// The turns of one process are complete, in order, and unmixed.
 fn check(list: &Value, process: usize) {
     let list = list.as_array().unwrap();
     assert_eq!(list.len(), TURNS * 2, "process {process}");
@@ -69,7 +69,7 @@ fn check(list: &Value, process: usize) {
     }
 }
 
-/// The texts of a list, each with its parent's number in the list: a straight path where that is always the one before.
+/// The texts of a list, which must form a straight path.
 fn assert_straight(list: &Value) -> Vec<String> {
     let list = list.as_array().unwrap();
     for pair in list.windows(2) {
@@ -78,9 +78,9 @@ fn assert_straight(list: &Value) -> Vec<String> {
     list.iter().map(|node| node["content"].as_str().unwrap().to_owned()).collect()
 }
 
-/// All ask at once on one branch and wait for their turns: nothing is lost, nothing is twice, nothing forks.
+/// All processes ask on one branch and wait for their turns: nothing is lost, doubled, or forked.
 #[test]
-fn eight_programs_take_turns_on_one_branch() {
+fn eight_processes_take_turns_on_one_branch() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"A short answer.\"}]}\n");
     home.ok(&["session", "new"]);
     std::thread::scope(|scope| {
@@ -102,14 +102,14 @@ fn eight_programs_take_turns_on_one_branch() {
     assert_eq!(texts.len(), 2 * PROCESSES);
     home.assert_sound();
     let left: Vec<_> = std::fs::read_dir(home.store().with_file_name("owners")).unwrap().flatten().collect();
-    assert!(left.is_empty(), "no file of a claim or of the line is left: {left:?}");
+    assert!(left.is_empty(), "no file of a claim or the queue is left: {left:?}");
 }
 
-/// One asks and does not come to its end; the others are told so and nothing of theirs is kept or sent.
+/// While one process asks and does not finish, the others are refused, and nothing of theirs is stored or sent.
 #[test]
-fn without_waiting_one_asks_and_the_others_are_refused() {
+fn without_waiting_others_are_refused() {
     let server = Server::start(vec![vec![stream(), words("First."), Step::Stall, end()]]);
-    let home = Home::asking(&server.base_url());
+    let home = Home::approximate(&server.base_url());
     home.ok(&["session", "new"]);
     let (ended, over) = std::sync::mpsc::channel();
     let mut started = Vec::new();
@@ -136,16 +136,16 @@ fn without_waiting_one_asks_and_the_others_are_refused() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// While one asks on a branch, all that would ask on it or go on from its open question is refused or waits, as it is within
-/// one program. What stands beside it goes: a side question, in the context before the open question, and other branches.
+/// While one process asks on a branch, other requests on it wait or are refused, as within one process. Side questions
+/// with the context before the open question, and other branches, continue.
 #[test]
-fn what_stands_beside_a_branch_goes_while_somebody_asks_on_it() {
+fn other_branches_continue_during_a_turn() {
     for rounds in [1, 2] {
         beside_an_open_turn(rounds);
     }
 }
 
-/// The open turn waits in its first round, or in its second, after the result of a tool became a message.
+/// The open turn waits in its first round, or in its second one, after a tool result was stored.
 fn beside_an_open_turn(rounds: usize) {
     let server = Server::answering(move |request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
@@ -159,7 +159,7 @@ fn beside_an_open_turn(rounds: usize) {
             (true, _) => vec![stream(), words("First."), Step::Stall, end()],
         }
     });
-    let home = Home::asking(&server.base_url());
+    let home = Home::approximate(&server.base_url());
     home.ok(&["trust", "--yes"]);
     home.ok(&["ask", "zero"]);
     home.ok(&["branch", "fork", "other", "--stay"]);
@@ -170,7 +170,7 @@ fn beside_an_open_turn(rounds: usize) {
     let first = ask(&["-b", "main", "ask", "slow"]);
     let begun = std::time::Instant::now();
     while posts() != 1 + rounds {
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first asks");
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first process asks");
         std::thread::yield_now();
     }
     for (words, code, made) in [
@@ -191,8 +191,8 @@ fn beside_an_open_turn(rounds: usize) {
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
     let aside = bodies.find(|body| body.contains("what is that?")).unwrap();
-    assert!(aside.contains("zero") && !aside.contains("slow"), "no question without an answer goes along: {aside}");
-    assert!(!aside.contains("tool_call_id"), "nor what its tools gave: {aside}");
+    assert!(aside.contains("zero") && !aside.contains("slow"), "unanswered questions are not sent: {aside}");
+    assert!(!aside.contains("tool_call_id"), "nor are their tool results: {aside}");
     let waits = ask(&["-b", "main", "ask", "--wait", "last"]);
     server.release();
     for (child, answer) in [(first, "First.\n"), (waits, "Beside.\n")] {
@@ -205,22 +205,27 @@ fn beside_an_open_turn(rounds: usize) {
         list.as_array().unwrap().iter().filter(|message| message["role"] != "tool" && message["content"] != "");
     let said: Vec<&str> = spoken.map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(said, ["zero", "Beside.", "slow", "First.", "last", "Beside."]);
-    assert_eq!(home.json(&["branch", "list"]).as_array().unwrap().len(), 4, "main, other and the two of the race");
+    assert_eq!(
+        home.json(&["branch", "list"]).as_array().unwrap().len(),
+        4,
+        "main, other, and the two branches of the race"
+    );
     home.assert_sound();
 }
 
-/// The one who asks is killed: who waits goes on at once, after what had come. Ctrl+C leaves the line.
+/// When the asking process is killed, the waiting one continues at once after the partial answer. Ctrl+C leaves the
+/// queue.
 #[cfg(unix)]
 #[test]
-fn who_waits_goes_on_after_a_kill_and_may_leave() {
+fn waiting_process_continues_after_a_kill() {
     let server = Server::start(vec![vec![Step::Hang], vec![stream(), words("Second."), end()]]);
-    let home = Home::asking(&server.base_url());
+    let home = Home::approximate(&server.base_url());
     home.ok(&["session", "new"]);
     let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
     let mut first = ask(&["ask", "one"]);
     let begun = std::time::Instant::now();
     while server.requests().is_empty() {
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first asks");
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first process asks");
         std::thread::yield_now();
     }
     let in_line = || {
@@ -246,7 +251,7 @@ fn who_waits_goes_on_after_a_kill_and_may_leave() {
     first.wait().unwrap();
     let said = crate::support::binary::finish(waiter);
     assert_eq!((said.code, said.out.as_str()), (0, "Second.\n"), "{}", said.err);
-    assert!(said.err.contains("Another program is asking on main"), "why it waits: {}", said.err);
+    assert!(said.err.contains("Another program is asking on main"), "the reason for waiting: {}", said.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, ["one", "three", "Second."]);
     assert_eq!(server.requests().len(), 2, "nothing is sent again");

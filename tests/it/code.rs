@@ -1,4 +1,4 @@
-//! Code of a workspace through the real binary: `index`, `retrieve --code`, the map, and what is kept between commands.
+//! Code of a workspace with the real binary: `index`, `retrieve --code`, the map, and the cache between commands.
 
 use crate::support::binary::Home;
 use serde_json::Value;
@@ -26,12 +26,12 @@ fn symbols(found: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_workspace_is_indexed_and_asked() {
+fn workspace_is_indexed_and_searched() {
     let home = home();
     let told = home.json(&["index"]);
     assert_eq!((told["files"].as_u64(), told["read"].as_u64(), told["symbols"].as_u64()), (Some(3), Some(3), Some(4)));
     assert_eq!(told["languages"]["Rust"]["symbols"], 2);
-    assert_eq!(home.json(&["index"])["read"], 0, "what is known is not read again");
+    assert_eq!(home.json(&["index"])["read"], 0, "known files are not read again");
     let found = home.json(&["retrieve", "--code", "retrying a request", "--budget", "300"]);
     let item = found["items"].as_array().unwrap().iter().find(|item| item["rank"] == 1).unwrap();
     assert_eq!(item["symbol"], "retry_request");
@@ -43,7 +43,7 @@ fn a_workspace_is_indexed_and_asked() {
 }
 
 #[test]
-fn a_batch_holds_its_budget_from_anywhere() {
+fn batch_keeps_its_budget_from_any_folder() {
     let home = home();
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("a.go"), "package a\n\nfunc Frobnicate() {}\n").unwrap();
@@ -54,7 +54,7 @@ fn a_batch_holds_its_budget_from_anywhere() {
     let said = home.ok(&["retrieve", "--code", "--batch", &file.display().to_string(), "--budget", "60", "--json"]);
     let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&answers[0]["id"], &answers[1]["id"]), (&serde_json::json!(7), &serde_json::json!("b")));
-    assert_eq!(symbols(&answers[0]), ["Frobnicate"], "the folder indexed last is asked, as this one is not indexed");
+    assert_eq!(symbols(&answers[0]), ["Frobnicate"], "this folder has no index, so the latest indexed one is used");
     for answer in &answers {
         let tokens: u64 = answer["items"].as_array().unwrap().iter().map(|item| item["tokens"].as_u64().unwrap()).sum();
         assert!(tokens <= 60 && answer["elapsed_ms"].is_number());

@@ -1,5 +1,5 @@
-//! Code of the workspace in calls: the map and touchpoints as rows, nothing of a folder that is not trusted, nothing twice,
-//! pins and exclusions, the focus, and the model's tools for code, over a real engine and through the real binary.
+//! Code of the workspace in calls: the map and touchpoints as rows, nothing from an untrusted folder, nothing twice,
+//! pins and exclusions, the focus, and the model's code tools, through the engine and the real binary.
 
 use crate::support::bench::{Bench, Client, Model, Say, message};
 use crate::support::binary::Home;
@@ -45,7 +45,7 @@ fn put(root: &Path) {
     }
 }
 
-/// An engine on a folder of code, patient, so that its plans do not depend on when the code was read.
+/// An engine on a folder of code that waits for indexing, so that its plans do not depend on timing.
 fn bench(model: &Arc<Model>) -> Bench {
     let mut bench = Bench::new(model);
     put(&bench.workspace);
@@ -88,13 +88,13 @@ fn body(client: &mut Client, branch: BranchId) -> String {
     }
 }
 
-/// Has the folder compared with what is known of it, now.
+/// Compares the folder with the index now.
 fn look_again(client: &mut Client) {
     client.must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Index }));
 }
 
 #[test]
-fn each_mode_takes_what_it_may() {
+fn each_mode_keeps_its_allowance() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = start(&bench);
@@ -122,11 +122,11 @@ fn each_mode_takes_what_it_may() {
     let sent = body(&mut client, branch);
     assert!(sent.contains("Much depends on") && sent.contains("backoff(n) > 0"), "{sent}");
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
-    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the parts are the meter");
+    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the parts add up to the meter");
 }
 
 #[test]
-fn a_plan_does_not_wait_and_is_made_again() {
+fn plan_does_not_wait_for_indexing() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = bench.start();
@@ -143,22 +143,24 @@ fn a_plan_does_not_wait_and_is_made_again() {
     };
     let at = client.wait(from, whole);
     let lacking = |event: &Event| match event {
-        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => !whole(event) && plan.rows.iter().all(told),
+        Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
+            !whole(event) && plan.rows.iter().all(says_code_is_being_read)
+        }
         _ => true,
     };
-    assert!(client.seen[from..at].iter().all(lacking), "what lacks says why");
+    assert!(client.seen[from..at].iter().all(lacking), "the missing part says why");
     client.must(Request::Turn(TurnRequest::Ask { branch, draft: message(QUESTION), plan: None }));
     client.closed(from, branch);
     assert!(String::from_utf8(model.bodies()[0].clone()).unwrap().contains("backoff(n) > 0"));
 }
 
-/// Rows about code that do not go say that it is being read.
-fn told(row: &Row) -> bool {
+/// Rows of code that are left out say that the code is being read.
+fn says_code_is_being_read(row: &Row) -> bool {
     row.kind != RowKind::Code || row.included() || matches!(row.reason, Reason::CodeReading | Reason::Duplicate)
 }
 
 #[test]
-fn talk_brings_no_code_and_says_why() {
+fn talk_without_code_brings_none() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = start(&bench);
@@ -171,7 +173,7 @@ fn talk_brings_no_code_and_says_why() {
 }
 
 #[test]
-fn a_folder_that_is_not_trusted_gives_nothing() {
+fn untrusted_folder_gives_nothing() {
     let model = Model::new([]);
     let mut bench = bench(&model);
     bench.trusted = false;
@@ -189,13 +191,13 @@ fn a_folder_that_is_not_trusted_gives_nothing() {
     );
     client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     let plan = client.whole_plan(branch, &message(QUESTION));
-    assert!(found(&plan, "retry_request").is_some(), "trust brings it");
+    assert!(found(&plan, "retry_request").is_some(), "trust includes it");
     client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     assert!(code(&client.whole_plan(branch, &message(QUESTION))).is_empty());
 }
 
 #[test]
-fn a_rule_about_reading_keeps_code_out() {
+fn read_rules_apply_to_code() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = start(&bench);
@@ -217,7 +219,7 @@ fn a_rule_about_reading_keeps_code_out() {
 }
 
 #[test]
-fn rows_can_be_taken_out_and_pinned_and_undone() {
+fn code_rows_are_excluded_pinned_and_undone() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = start(&bench);
@@ -240,7 +242,7 @@ fn rows_can_be_taken_out_and_pinned_and_undone() {
     let plan = client.whole_plan(branch, &message("Tell me of elephants and giraffes"));
     let pinned = found(&plan, "retry_request").unwrap();
     assert_eq!((pinned.section(), pinned.pin), (Some(Section::StickyPins), Some(MarkKind::Sticky)));
-    assert!(body(&mut client, branch).contains("backoff(n) > 0"), "it goes whatever is asked");
+    assert!(body(&mut client, branch).contains("backoff(n) > 0"), "a pin is included whatever the question");
     set(&mut client, branch, |o| o.mode = Some(Mode::Off));
     assert!(found(&client.whole_plan(branch, &message("x")), "retry_request").unwrap().included());
     let path = bench.workspace.join("src/net/retry.rs");
@@ -248,7 +250,7 @@ fn rows_can_be_taken_out_and_pinned_and_undone() {
     look_again(&mut client);
     let plan = client.whole_plan(branch, &message("x"));
     assert!(found(&plan, "retry_request").unwrap().title.contains("changed since"));
-    assert!(body(&mut client, branch).contains("> 41"), "what goes is what is there now");
+    assert!(body(&mut client, branch).contains("> 41"), "the current source is sent");
     std::fs::write(&path, "fn other() {}\n").unwrap();
     look_again(&mut client);
     let plan = client.whole_plan(branch, &message("x"));
@@ -257,7 +259,7 @@ fn rows_can_be_taken_out_and_pinned_and_undone() {
 }
 
 #[test]
-fn what_is_in_the_request_already_does_not_come_again() {
+fn code_in_the_request_is_not_repeated() {
     let read = json!({ "path": "src/net/retry.rs" }).to_string();
     let model = Model::new([vec![Say::Call("read_file".into(), read)], vec![Say::Text("It gives up at once.".into())]]);
     let bench = bench(&model);
@@ -287,7 +289,7 @@ fn what_is_in_the_request_already_does_not_come_again() {
 }
 
 #[test]
-fn a_focus_narrows_and_works_in_light() {
+fn focus_narrows_and_works_in_light() {
     let model = Model::new([]);
     let bench = bench(&model);
     let mut client = start(&bench);
@@ -302,11 +304,11 @@ fn a_focus_narrows_and_works_in_light() {
     assert!(row.scores.parts.iter().any(|(name, _)| name == "focus"));
     let held: u32 =
         code(&plan).iter().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens).sum();
-    assert!(held <= 500, "half of what Light may look up: {held}");
+    assert!(held <= 500, "half of Light's allowance: {held}");
     assert!(plan.warnings.contains(&Warning::FocusUnknown { name: "no_such_thing".into() }));
     client.must(Request::Session(SessionRequest::Undo));
     assert!(found(&client.whole_plan(branch, &message("What is this about?")), "Disk").is_none());
-    // It is said as what it is, with what of it is nothing here.
+    // The focus is reported as resolved, with the names that match nothing.
     let mut focused = |names: &[&str]| {
         let focus = names.iter().map(|name| (*name).to_owned()).collect();
         match client.must(Request::Branch(BranchRequest::Override {
@@ -351,7 +353,7 @@ fn secrets_in_code_are_masked() {
 }
 
 #[test]
-fn the_model_looks_for_code_and_opens_it() {
+fn model_searches_and_opens_code() {
     let call = |name: &str, args: Value| Say::Call(name.into(), args.to_string());
     let model = Model::new([
         vec![
@@ -410,14 +412,14 @@ fn the_model_looks_for_code_and_opens_it() {
     let plan = client.whole_plan(branch, &message("so backoff is used by retry_request?"));
     assert!(
         code(&plan).iter().filter(|row| symbol(row).ends_with("backoff")).all(|row| !row.included()),
-        "it was opened"
+        "the file was opened"
     );
 }
 
-/// What a message names has neighbours in the code: an older turn whose card speaks of one is a hop away, and its row says
-/// so. Without trust in the folder there are no neighbours.
+/// An older turn whose card mentions a symbol next to the one in the message is one hop away, and its row says so.
+/// Without trust in the folder there are no neighbors.
 #[test]
-fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
+fn turn_about_a_neighbor_is_one_hop_away() {
     for trusted in [true, false] {
         let mut bench = bench(&Model::new([]));
         bench.trusted = trusted;
@@ -430,7 +432,7 @@ fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
         for words in ["The fault is in retry_request, I think.", "Tell me of tea.", "Of coffee?", "Of water?"] {
             client.say(branch, words);
         }
-        // Spoken of twice it is leased; then the message names what calls it.
+        // Mentioned twice, it is leased. Then the message names its caller.
         for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
             client.say(branch, words);
         }
@@ -446,10 +448,10 @@ fn a_turn_that_speaks_of_a_neighbour_is_a_hop_away() {
     }
 }
 
-/// Of seven summaries of parts six go whole; the seventh is a line of the map, before the central symbols, which fill up to
-/// eight. One that a person left out is no line of it either.
+/// Of seven module summaries six are sent whole. The seventh is a line of the map, before the central symbols, which
+/// fill the map up to eight. An excluded one is not a line either.
 #[test]
-fn summaries_of_parts_are_the_first_anchors_of_the_map() {
+fn module_summaries_lead_the_map() {
     let mut bench = bench(&Model::new([]));
     bench.orient = CodeSettings { anchors: 8, ..CodeSettings::default() };
     for part in 0..7 {
@@ -474,7 +476,7 @@ fn summaries_of_parts_are_the_first_anchors_of_the_map() {
         modules.iter().filter(|row| row.included()).filter_map(|row| row.source.path.as_deref()).collect();
     let out: Vec<&&Row> = modules.iter().filter(|row| !row.included()).collect();
     assert_eq!((whole.len(), out.len()), (6, 1), "{modules:#?}");
-    assert!(whole.contains(&"src/part_6"), "what is named comes first: {whole:?}");
+    assert!(whole.contains(&"src/part_6"), "named modules come first: {whole:?}");
     assert_eq!((out[0].source.path.as_deref(), &out[0].reason), (Some("src/part_5"), &Reason::BelowThreshold));
     let map = |client: &mut Client| -> (Vec<String>, Vec<String>) {
         let sent = body(client, branch);
@@ -490,11 +492,11 @@ fn summaries_of_parts_are_the_first_anchors_of_the_map() {
     };
     let (parts, symbols) = map(&mut client);
     assert_eq!(parts, ["src/part_5 (fresh): Does the work number 5."]);
-    assert_eq!(symbols.len(), 7, "eight in all: {symbols:#?}");
+    assert_eq!(symbols.len(), 7, "eight in total: {symbols:#?}");
     let row = plan.rows.iter().find(|row| row.reason == Reason::Oriented).unwrap();
     assert!(row.included() && row.tokens > 100);
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
-    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the meter counts the map as it goes");
+    assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the meter counts the map as sent");
     mark(&mut client, branch, out[0].atom, MarkKind::Exclude);
     client.whole_plan(branch, &message("What of part_6?"));
     let (parts, symbols) = map(&mut client);
@@ -510,7 +512,7 @@ fn home(config: &str) -> Home {
 }
 
 #[test]
-fn the_command_line_shows_the_rows() {
+fn command_line_shows_code_rows() {
     let home = home("");
     let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
     let rows: Vec<&Value> = plan["included"].as_array().unwrap().iter().filter(|row| row["kind"] == "code").collect();
@@ -523,7 +525,7 @@ fn the_command_line_shows_the_rows() {
     let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
     assert_eq!(answer["plan_id"], plan["plan_id"]);
     let replay = home.ok(&["replay", answer["run_id"].as_str().unwrap(), "--dry-run"]);
-    assert!(!replay.is_empty(), "it renders to send the same bytes from the store");
+    assert!(!replay.is_empty(), "the stored call renders to the same bytes");
     assert_eq!(home.json(&["focus"])["focus"], json!([]));
     home.ok(&["focus", "@src/disk.rs", "Client"]);
     assert_eq!(home.json(&["focus"])["focus"], json!(["src/disk.rs", "Client"]));
@@ -544,7 +546,7 @@ fn the_command_line_shows_the_rows() {
     assert!(said.code != 0 && said.err.contains("map_token"), "{}", said.err);
 }
 
-/// Rows of code are pinned, taken out and asked about by the ids that `plan --json` prints, each command a process of its own.
+/// Code rows are pinned, excluded, and explained by the ids that `plan --json` prints, with a process for each command.
 fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
     home.ok(&["pin", &best[..12]]);
     let pins = home.json(&["pins"]);

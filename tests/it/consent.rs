@@ -1,5 +1,5 @@
-//! The word on calls to tools, through the whole engine: nothing is done before it, only what was chosen is, rules speak for
-//! a person where they said so, and what files were is brought back by undo.
+//! Approval of tool calls, through the whole engine: nothing runs before it, only approved hunks are applied, rules
+//! decide where a person set them, and undo restores files.
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use crate::support::binary::Home;
@@ -14,13 +14,13 @@ use pleach::engine::api::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Files in memory, one line each: `write` puts one, and takes hunks at their word.
+/// Files in memory, one line each. `write` sets one and trusts its hunks.
 #[derive(Default)]
-struct Shelf {
+struct MemoryFiles {
     files: Mutex<BTreeMap<String, String>>,
 }
 
-impl Shelf {
+impl MemoryFiles {
     fn of(&self, path: &str) -> Option<String> {
         self.files.lock().unwrap().get(path).cloned()
     }
@@ -30,7 +30,7 @@ fn said(status: ToolStatus, body: &str) -> ToolOutput {
     ToolOutput { status, full_bytes: body.len() as u64, body: body.into() }
 }
 
-impl RunTools for Shelf {
+impl RunTools for MemoryFiles {
     fn specs(&self) -> Vec<ToolSpec> {
         let parameters = serde_json::json!({ "type": "object" });
         vec![ToolSpec { name: "write".into(), description: "Writes.".into(), parameters }]
@@ -80,26 +80,26 @@ fn write(path: &str, text: &str) -> Vec<Say> {
     vec![Say::Call("write".into(), serde_json::json!({ "path": path, "text": text }).to_string())]
 }
 
-struct Scene {
+struct Setup {
     bench: Bench,
     client: Client,
     branch: BranchId,
-    shelf: Arc<Shelf>,
+    shelf: Arc<MemoryFiles>,
     model: Arc<Model>,
 }
 
-fn scene(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
+fn setup(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Setup {
     let model = Model::new(answers);
     let mut bench = Bench::new(&model);
-    let shelf = Arc::new(Shelf::default());
+    let shelf = Arc::new(MemoryFiles::default());
     bench.tools = Some(shelf.clone());
     let mut client = bench.start_with(|setup| setup.tool_rules = rules);
     let branch = client.session();
-    Scene { bench, client, branch, shelf, model }
+    Setup { bench, client, branch, shelf, model }
 }
 
-impl Scene {
-    /// Sends, and waits until a call asks.
+impl Setup {
+    /// Sends a message and waits until a call needs approval.
     fn asked(&mut self, words: &str) -> Arc<PendingApproval> {
         let from = self.client.seen.len();
         self.client.send(self.branch, &crate::support::bench::message(words)).unwrap();
@@ -144,79 +144,83 @@ fn rule(on: Option<&str>, verdict: Verdict) -> Rule {
 }
 
 #[test]
-fn nothing_is_done_before_a_yes_and_undo_brings_the_file_back() {
-    let mut scene = scene(vec![write("a", "one\n"), text("Done."), write("a", "two\n"), text("Done.")], Vec::new());
-    let asking = scene.asked("Write one.");
-    assert_eq!((asking.tool.as_str(), scene.shelf.of("a")), ("write", None));
-    let from = scene.word(asking.index, yes(), None);
-    assert!(scene.client.closed(from, scene.branch).failure.is_none());
-    assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
+fn nothing_runs_before_approval_and_undo_restores_the_file() {
+    let mut setup = setup(vec![write("a", "one\n"), text("Done."), write("a", "two\n"), text("Done.")], Vec::new());
+    let asking = setup.asked("Write one.");
+    assert_eq!((asking.tool.as_str(), setup.shelf.of("a")), ("write", None));
+    let from = setup.word(asking.index, yes(), None);
+    assert!(setup.client.closed(from, setup.branch).failure.is_none());
+    assert_eq!(setup.shelf.of("a").as_deref(), Some("one\n"));
     assert!(
-        scene
+        setup
             .client
             .seen
             .iter()
             .any(|event| matches!(event, Event::Tool(ToolEvent::Output { text, .. }) if text == "writing\n"))
     );
-    let asking = scene.asked("Now two.");
-    let from = scene.word(asking.index, yes(), None);
-    scene.client.closed(from, scene.branch);
-    let trace = scene.trace();
+    let asking = setup.asked("Now two.");
+    let from = setup.word(asking.index, yes(), None);
+    setup.client.closed(from, setup.branch);
+    let trace = setup.trace();
     assert_eq!((trace.word.as_deref(), trace.changed.as_slice()), (Some("you"), &["a".to_owned()][..]));
-    let undo = |scene: &mut Scene, wanted: Option<&str>| {
-        let Answer::Done(said) = scene.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
+    let undo = |setup: &mut Setup, wanted: Option<&str>| {
+        let Answer::Done(said) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
         assert!(said.contains("changed a"), "{said}");
-        assert_eq!(scene.shelf.of("a").as_deref(), wanted);
+        assert_eq!(setup.shelf.of("a").as_deref(), wanted);
     };
-    undo(&mut scene, Some("one\n"));
-    undo(&mut scene, None);
-    scene.client.must(Request::Session(SessionRequest::Redo));
-    assert_eq!(scene.shelf.of("a").as_deref(), Some("one\n"));
-    scene.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
-    let failure = scene.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
+    undo(&mut setup, Some("one\n"));
+    undo(&mut setup, None);
+    setup.client.must(Request::Session(SessionRequest::Redo));
+    assert_eq!(setup.shelf.of("a").as_deref(), Some("one\n"));
+    setup.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
+    let failure = setup.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
     assert!(failure.to_string().contains("was changed since"), "{failure}");
-    assert_eq!(scene.shelf.of("a").as_deref(), Some("by hand\n"), "it is left alone");
+    assert_eq!(setup.shelf.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }
 
-/// What a call wrote stands in its arguments, and in what undo keeps of the file.
+/// Text written by a call is stored in its arguments and in the undo data.
 #[test]
-fn a_removed_turn_takes_what_its_tools_wrote_along() {
+fn removing_a_turn_removes_what_its_tools_wrote() {
     let answers = vec![write("a", "the word is xyzzyplugh\n"), text("Done."), write("b", "two\n"), text("Done.")];
-    let mut scene = scene(answers, Vec::new());
+    let mut setup = setup(answers, Vec::new());
     for words in ["Write it.", "Now b."] {
-        let asking = scene.asked(words);
-        let from = scene.word(asking.index, yes(), None);
-        scene.client.closed(from, scene.branch);
+        let asking = setup.asked(words);
+        let from = setup.word(asking.index, yes(), None);
+        setup.client.closed(from, setup.branch);
     }
-    let holds = |scene: &Scene| {
-        let folder = std::fs::read_dir(scene.bench.store_path().parent().unwrap()).unwrap();
+    let holds = |setup: &Setup| {
+        let folder = std::fs::read_dir(setup.bench.store_path().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());
         files.filter(|entry| std::fs::read(entry.path()).unwrap().windows(10).any(|word| word == b"xyzzyplugh")).count()
     };
-    assert!(holds(&scene) > 0);
-    let first = scene.client.open().nodes[0].id;
-    scene
+    assert!(holds(&setup) > 0);
+    let first = setup.client.open().nodes[0].id;
+    setup
         .client
-        .must(Request::Branch(BranchRequest::RemoveMessage { branch: scene.branch, item: ItemName::TurnOf(first) }));
-    assert_eq!(holds(&scene), 0);
-    scene.client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(scene.shelf.of("b"), None, "what another turn did can still be undone");
-    assert_eq!(scene.shelf.of("a").as_deref(), Some("the word is xyzzyplugh\n"), "the file itself is the person's");
-    scene.client.must(Request::Session(SessionRequest::Undo));
+        .must(Request::Branch(BranchRequest::RemoveMessage { branch: setup.branch, item: ItemName::TurnOf(first) }));
+    assert_eq!(holds(&setup), 0);
+    setup.client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(setup.shelf.of("b"), None, "changes of another turn can still be undone");
+    assert_eq!(
+        setup.shelf.of("a").as_deref(),
+        Some("the word is xyzzyplugh\n"),
+        "the file itself belongs to the person"
+    );
+    setup.client.must(Request::Session(SessionRequest::Undo));
 }
 
 #[test]
-fn a_no_changes_nothing_and_the_model_reads_why() {
-    let mut scene = scene(vec![write("a", "one\n"), text("I see.")], Vec::new());
-    let asking = scene.asked("Write one.");
+fn denial_changes_nothing_and_reaches_the_model() {
+    let mut setup = setup(vec![write("a", "one\n"), text("I see.")], Vec::new());
+    let asking = setup.asked("Write one.");
     let why = Some("The build is running.".into());
-    let from = scene.word(asking.index, Consent::No { why }, None);
-    scene.client.closed(from, scene.branch);
-    assert_eq!(scene.shelf.of("a"), None);
-    assert_eq!(scene.result(), "[refused] Nothing was done. The build is running.");
-    assert_eq!(scene.trace().status, Some(ToolStatus::Refused));
-    let stale = scene.client.ask(Request::Turn(TurnRequest::Consent {
-        branch: scene.branch,
+    let from = setup.word(asking.index, Consent::No { why }, None);
+    setup.client.closed(from, setup.branch);
+    assert_eq!(setup.shelf.of("a"), None);
+    assert_eq!(setup.result(), "[refused] Nothing was done. The build is running.");
+    assert_eq!(setup.trace().status, Some(ToolStatus::Refused));
+    let stale = setup.client.ask(Request::Turn(TurnRequest::Consent {
+        branch: setup.branch,
         index: 0,
         consent: yes(),
         always: None,
@@ -225,17 +229,17 @@ fn a_no_changes_nothing_and_the_model_reads_why() {
 }
 
 #[test]
-fn hunks_that_are_left_out_stay_as_they_were() {
-    let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());
-    scene.shelf.files.lock().unwrap().insert("a".into(), "old\n".into());
-    let asking = scene.asked("Write one.");
-    let from = scene.word(asking.index, Consent::Yes { hunks: vec![vec![false]] }, None);
-    scene.client.closed(from, scene.branch);
-    assert_eq!(scene.shelf.of("a").as_deref(), Some("old\n"));
+fn denied_hunks_stay_unchanged() {
+    let mut setup = setup(vec![write("a", "one\n"), text("Done.")], Vec::new());
+    setup.shelf.files.lock().unwrap().insert("a".into(), "old\n".into());
+    let asking = setup.asked("Write one.");
+    let from = setup.word(asking.index, Consent::Yes { hunks: vec![vec![false]] }, None);
+    setup.client.closed(from, setup.branch);
+    assert_eq!(setup.shelf.of("a").as_deref(), Some("old\n"));
 }
 
 #[test]
-fn rules_speak_where_a_person_said_so() {
+fn rules_decide_where_a_person_set_them() {
     let answers = vec![
         write("src/a", "one\n"),
         text("Done."),
@@ -246,90 +250,91 @@ fn rules_speak_where_a_person_said_so() {
         write("src/c", "three\n"),
         text("Done."),
     ];
-    let mut scene = scene(answers, vec![rule(Some("*.env"), Verdict::Deny)]);
-    let asking = scene.asked("a");
+    let mut setup = setup(answers, vec![rule(Some("*.env"), Verdict::Deny)]);
+    let asking = setup.asked("a");
     let always = (RuleScope::Session, rule(Some("src/*"), Verdict::Allow));
-    let from = scene.word(asking.index, yes(), Some(always.clone()));
-    scene.client.closed(from, scene.branch);
-    scene.client.say(scene.branch, "b");
-    assert_eq!(scene.shelf.of("src/b").as_deref(), Some("two\n"), "it was not asked about");
-    assert_eq!(scene.trace().word.as_deref(), Some("rule allow write \"src/*\""));
-    scene.client.say(scene.branch, "env");
-    assert_eq!(scene.shelf.of("src/.env"), None);
-    assert!(scene.result().contains("One of the person's rules denies it"), "{}", scene.result());
-    let listed = match scene.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
+    let from = setup.word(asking.index, yes(), Some(always.clone()));
+    setup.client.closed(from, setup.branch);
+    setup.client.say(setup.branch, "b");
+    assert_eq!(setup.shelf.of("src/b").as_deref(), Some("two\n"), "no approval was requested");
+    assert_eq!(setup.trace().word.as_deref(), Some("rule allow write \"src/*\""));
+    setup.client.say(setup.branch, "env");
+    assert_eq!(setup.shelf.of("src/.env"), None);
+    assert!(setup.result().contains("One of the person's rules denies it"), "{}", setup.result());
+    let listed = match setup.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
         Answer::Rules(rules) => rules,
         other => panic!("{other:?}"),
     };
     assert_eq!(listed[0], always);
     assert_eq!(listed[1].0, RuleScope::Config);
-    scene.client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set {
+    setup.client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set {
         scope: RuleScope::Session,
         rule: always.1.clone(),
         on: false,
     })));
-    let asking = scene.asked("c");
-    let from = scene.word(asking.index, Consent::No { why: None }, None);
-    scene.client.closed(from, scene.branch);
+    let asking = setup.asked("c");
+    let from = setup.word(asking.index, Consent::No { why: None }, None);
+    setup.client.closed(from, setup.branch);
     assert!(
-        scene
+        setup
             .client
             .ask(Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Config, rule: always.1, on: true })))
             .is_err()
     );
 }
 
-/// No rule and no yes to something else lets a tool change a file that steers the program.
+/// No rule and no approval of another call lets a tool change a file that controls the program.
 #[test]
-fn a_file_that_steers_the_program_is_asked_about_alone() {
+fn control_files_are_approved_one_by_one() {
     for path in [".mcp.json", "AGENTS.md", "sub/.claude/skills/x/SKILL.md"] {
         let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
-        let mut scene = scene(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
-        let asking = scene.asked("Write it.");
+        let mut setup = setup(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
+        let asking = setup.asked("Write it.");
         assert!(asking.deed.steers().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
-        let refused = scene.client.ask(Request::Turn(TurnRequest::Consent {
-            branch: scene.branch,
+        let refused = setup.client.ask(Request::Turn(TurnRequest::Consent {
+            branch: setup.branch,
             index: asking.index,
             consent: yes(),
             always,
         }));
         assert!(refused.unwrap_err().to_string().contains("controls pleach"));
-        assert_eq!(scene.shelf.of(path), None);
-        let from = scene.word(asking.index, yes(), None);
-        scene.client.closed(from, scene.branch);
-        assert_eq!(scene.shelf.of(path).as_deref(), Some("x\n"));
+        assert_eq!(setup.shelf.of(path), None);
+        let from = setup.word(asking.index, yes(), None);
+        setup.client.closed(from, setup.branch);
+        assert_eq!(setup.shelf.of(path).as_deref(), Some("x\n"));
     }
 }
 
 #[test]
-fn a_turn_that_is_stopped_while_it_asks_changes_nothing() {
-    let mut scene = scene(vec![write("a", "one\n"), text("Done.")], Vec::new());
-    let _ = scene.asked("Write one.");
-    let from = scene.client.seen.len();
-    scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
-    scene.client.closed(from, scene.branch);
-    assert_eq!(scene.shelf.of("a"), None);
+fn stopping_a_turn_that_asks_changes_nothing() {
+    let mut setup = setup(vec![write("a", "one\n"), text("Done.")], Vec::new());
+    let _ = setup.asked("Write one.");
+    let from = setup.client.seen.len();
+    setup.client.must(Request::Turn(TurnRequest::Cancel { branch: setup.branch }));
+    setup.client.closed(from, setup.branch);
+    assert_eq!(setup.shelf.of("a"), None);
     assert!(
-        scene.client.seen[from..]
+        setup.client.seen[from..]
             .iter()
             .any(|event| matches!(event, Event::Tool(ToolEvent::Approval { pending: None, .. })))
     );
-    assert_eq!(scene.model.bodies().len(), 1, "the model is not asked again");
+    assert_eq!(setup.model.bodies().len(), 1, "the model is not called again");
 }
 
 #[test]
-fn what_only_looks_asks_nobody() {
+fn reads_need_no_approval() {
     let look = vec![Say::Call("look".into(), "{}".into())];
-    let mut scene = scene(vec![look, text("Done.")], Vec::new());
-    assert!(scene.client.say(scene.branch, "Look.").failure.is_none());
-    assert_eq!(scene.result(), "looked");
-    assert!(!scene.client.seen.iter().any(|event| matches!(event, Event::Tool(ToolEvent::Approval { .. }))));
+    let mut setup = setup(vec![look, text("Done.")], Vec::new());
+    assert!(setup.client.say(setup.branch, "Look.").failure.is_none());
+    assert_eq!(setup.result(), "looked");
+    assert!(!setup.client.seen.iter().any(|event| matches!(event, Event::Tool(ToolEvent::Approval { .. }))));
 }
 
-/// The real tools behind the real command line: refused while nobody is asked, done where the line allows it, undone.
+/// The real tools with the real command line: refused when no one can approve, run when the command line allows it, and
+/// undone.
 #[test]
-fn the_command_line_lets_tools_act_where_it_is_told_to() {
+fn command_line_allows_tools_by_flag() {
     let call = |name: &str, args: serde_json::Value| {
         let call = serde_json::json!({ "index": 0, "id": "c1", "name": name, "args": args.to_string() });
         serde_json::json!({ "deltas": [{ "call": call }], "finish": "tool_calls" }).to_string()
@@ -360,7 +365,7 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     let result = home.ok(&["message", "list"]);
     assert!(
         !home.workspace().join("out.txt").exists(),
-        "a line that a shell takes apart asks, whatever a rule with no line says"
+        "a command line that the shell splits needs approval despite a rule without a path"
     );
     assert!(result.contains("refused"), "{result}");
     next(touch());
@@ -368,10 +373,10 @@ fn the_command_line_lets_tools_act_where_it_is_told_to() {
     assert!(home.workspace().join("made.txt").exists(), "{}", home.ok(&["message", "list"]));
 }
 
-/// What `[tools] readable` and `writable` say reaches the cage: these folders and no others.
+/// `[tools] readable` and `writable` open these folders to sandboxed commands, and no others.
 #[cfg(target_os = "linux")]
 #[test]
-fn folders_that_the_settings_open_are_open_to_commands_and_no_others() {
+fn settings_open_folders_to_commands() {
     let home = Home::new("");
     for folder in ["home/open", "home/closed", "more", "other"] {
         std::fs::create_dir_all(home.path(folder)).unwrap();
@@ -406,5 +411,5 @@ fn folders_that_the_settings_open_are_open_to_commands_and_no_others() {
     let text = |name: &str| std::fs::read_to_string(home.path(name)).unwrap_or_default();
     assert_eq!((text("work/read").as_str(), text("work/unread").as_str()), ("home/open", ""), "{}", said.out);
     assert_eq!((text("more/new").as_str(), text("other/new").as_str()), ("x\n", ""));
-    assert_eq!(text("home/open/new"), "", "what may be read is not written");
+    assert_eq!(text("home/open/new"), "", "readable folders are not writable");
 }

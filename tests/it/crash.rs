@@ -1,4 +1,4 @@
-//! kill -9 in the middle of a stream: what had come is kept, nothing is half, nothing is sent again.
+//! kill -9 during a stream: the received text is kept, nothing is half-written, and nothing is sent again.
 
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, stream, words};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 const WORKERS: u64 = 4;
 const KILLS: u64 = 15;
-/// What was printed this long before is surely kept.
+/// Text printed this long before a kill is certainly stored.
 const FLUSH: Duration = Duration::from_millis(250);
 const WORDS: usize = 400;
 
-/// Numbers that look random and are always the same.
+/// Deterministic pseudo-random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -32,7 +32,7 @@ fn slow() -> Vec<Step> {
     std::iter::once(stream()).chain(steps).chain([Step::Hang]).collect()
 }
 
-/// Standard output as it came, piece by piece with the time of each.
+/// Standard output as timed pieces.
 fn watch(mut from: impl std::io::Read + Send + 'static) -> Receiver<(Instant, String)> {
     let (send, pieces) = channel();
     std::thread::spawn(move || {
@@ -44,7 +44,7 @@ fn watch(mut from: impl std::io::Read + Send + 'static) -> Receiver<(Instant, St
     pieces
 }
 
-/// One kill. Gives the text that had surely been kept and the text that had been sent.
+/// Kills once. Returns the text that was certainly stored and the text that was sent.
 fn kill_once(home: &Home, chance: &mut Chance, question: &str) -> (String, String, Server) {
     let server = Server::start(vec![slow()]);
     let url = server.base_url();
@@ -54,21 +54,21 @@ fn kill_once(home: &Home, chance: &mut Chance, question: &str) -> (String, Strin
     let errors = watch(child.stderr.take().unwrap());
     server.release();
     let first = printed.recv_timeout(Duration::from_mins(1));
-    let first = first.unwrap_or_else(|_| panic!("no word came: {:?}", errors.try_iter().collect::<Vec<_>>()));
+    let first = first.unwrap_or_else(|_| panic!("no text arrived: {:?}", errors.try_iter().collect::<Vec<_>>()));
     let until = Instant::now() + Duration::from_millis(chance.below(1_100));
     let mut sent = 1;
     while Instant::now() < until && sent < WORDS {
         server.release();
         sent += 1;
-        // The pace of the stream and the moment of the kill are what is tried here; nothing is waited for.
+        // The pace of the stream and the moment of the kill are under test. Nothing is waited for.
         std::thread::sleep(Duration::from_millis(chance.below(40)));
     }
-    let killed = Instant::now();
+    let run_and_kill = Instant::now();
     child.kill().unwrap();
     child.wait().unwrap();
-    let surely = std::iter::once(first).chain(printed.iter()).filter(|(at, _)| *at + FLUSH <= killed);
-    let surely: String = surely.map(|(_, text)| text).collect();
-    (surely, (0..sent).map(word).collect(), server)
+    let certainly = std::iter::once(first).chain(printed.iter()).filter(|(at, _)| *at + FLUSH <= run_and_kill);
+    let certainly: String = certainly.map(|(_, text)| text).collect();
+    (certainly, (0..sent).map(word).collect(), server)
 }
 
 fn start_again(home: &Home, server: &Server) -> (Vec<Value>, String) {
@@ -86,14 +86,14 @@ fn kill_often(worker: u64) {
     let mut with_words = 0;
     for kill in 0..KILLS {
         let question = format!("question {kill} of {worker}");
-        let (surely, sent, server) = kill_once(&home, &mut chance, &question);
+        let (certainly, sent, server) = kill_once(&home, &mut chance, &question);
         let (list, told) = start_again(&home, &server);
         assert!(
             told.contains("interrupted") && told.contains("Nothing was sent again"),
-            "the next start tells: {told}"
+            "the next start reports it: {told}"
         );
-        assert!(told.contains("pleach regenerate"), "in commands, not in keys: {told}");
-        assert_eq!(list[..before.len()], before[..], "what was there is as it was");
+        assert!(told.contains("pleach regenerate"), "it names commands, not keys: {told}");
+        assert_eq!(list[..before.len()], before[..], "earlier messages are unchanged");
         let news = &list[before.len()..];
         let asked = &news[0];
         assert_eq!((&asked["role"], &asked["content"]), (&"user".into(), &question.into()));
@@ -102,18 +102,21 @@ fn kill_often(worker: u64) {
             assert_eq!(answer["parent"], asked["id"]);
             let kept = answer["content"].as_str().unwrap();
             assert!(!kept.is_empty() && sent.starts_with(kept), "sent: {sent:?}, kept: {kept:?}");
-            assert!(kept.starts_with(surely.trim_end()), "printed long before: {surely:?}, kept: {kept:?}");
+            assert!(
+                kept.starts_with(certainly.trim_end()),
+                "printed long before the kill: {certainly:?}, kept: {kept:?}"
+            );
             assert!(told.contains("the part that arrived is kept"), "{told}");
             with_words += 1;
         } else {
-            assert_eq!(surely, "", "lost");
+            assert_eq!(certainly, "", "lost");
         }
         assert!(news.len() <= 2);
-        assert_eq!(start_again(&home, &server).1, "", "told once");
+        assert_eq!(start_again(&home, &server).1, "", "reported once");
         assert_eq!(server.requests().len(), 1, "nothing is sent again");
         before = list;
     }
-    assert!(with_words >= KILLS / 2, "most kills came in the middle of words: {with_words}");
+    assert!(with_words >= KILLS / 2, "most kills happened between words: {with_words}");
     home.assert_sound();
     let plans = home.json(&["plans", "list"]);
     let plans = plans.as_array().unwrap();
@@ -122,7 +125,7 @@ fn kill_often(worker: u64) {
 }
 
 #[test]
-fn sixty_kills_in_a_stream_lose_nothing() {
+fn kills_during_a_stream_lose_nothing() {
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
             scope.spawn(move || kill_often(worker));
@@ -130,15 +133,15 @@ fn sixty_kills_in_a_stream_lose_nothing() {
     });
 }
 
-/// Before the first word: the question is there, no answer is made up, nothing is sent again.
+/// Killed before the first word: the question is stored, no answer is invented, and nothing is sent again.
 #[test]
-fn a_kill_before_the_first_word() {
+fn kill_before_the_first_word() {
     let home = Home::new("profile = \"openai\"\n[profiles.openai]\nneeds_key = false\nattempts = 1\n");
     let server = Server::start(vec![vec![Step::Hang]]);
     let mut child = home.command(&["ask", "a question"]).env("OPENAI_BASE_URL", server.base_url()).spawn().unwrap();
     let begun = Instant::now();
     while server.requests().is_empty() {
-        assert!(begun.elapsed() < Duration::from_mins(1), "the request came");
+        assert!(begun.elapsed() < Duration::from_mins(1), "the request arrived");
         std::thread::yield_now();
     }
     child.kill().unwrap();
@@ -151,8 +154,8 @@ fn a_kill_before_the_first_word() {
     home.assert_sound();
 }
 
-/// A home whose files cannot grow beyond what the store has now and a little, and the command that asks in it. Where
-/// the log cannot grow the system refuses as a full disk does.
+/// A home whose files can grow only slightly beyond their current size, and a command that asks in it. When the log
+/// cannot grow, the system fails as with a full disk.
 #[cfg(target_os = "linux")]
 fn no_room(home: &Home, server: &Server) -> std::process::Command {
     home.ok(&["session", "new"]);
@@ -167,7 +170,7 @@ fn no_room(home: &Home, server: &Server) -> std::process::Command {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_in_the_middle_of_an_answer() {
+fn full_disk_during_an_answer() {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     for room_again in [true, false] {
         let big = "filler words ".repeat(60_000);
@@ -189,7 +192,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
         let errors = watch(child.stderr.take().unwrap());
         let saved = rusqlite::Connection::open(home.store()).unwrap();
         let begun = Instant::now();
-        // What is acknowledged: the first words are in the store.
+        // The first words are acknowledged, so they are in the store.
         while !saved.query_row("SELECT count(*) > 0 FROM stream_chunk", [], |row| row.get::<_, bool>(0)).unwrap() {
             assert!(begun.elapsed() < Duration::from_mins(1), "the first words are saved");
             std::thread::yield_now();
@@ -198,16 +201,17 @@ fn a_full_disk_in_the_middle_of_an_answer() {
         server.release();
         let mut told = String::new();
         while !told.contains("The store can't be written") {
-            let (_, more) = errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not told: {told}"));
+            let (_, more) =
+                errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not reported: {told}"));
             told.push_str(&more);
         }
-        assert!(child.try_wait().unwrap().is_none(), "the program lives");
+        assert!(child.try_wait().unwrap().is_none(), "the program is alive");
         if room_again {
             let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
             prlimit(pid, Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
             server.release();
             let out: String = printed.iter().map(|(_, text)| text).collect();
-            assert_eq!(out.trim_end(), format!("The beginning. {big}The end."), "all of it was printed");
+            assert_eq!(out.trim_end(), format!("The beginning. {big}The end."), "the whole answer was printed");
             assert_eq!(child.wait().unwrap().code(), Some(0));
         } else {
             child.kill().unwrap();
@@ -220,7 +224,7 @@ fn a_full_disk_in_the_middle_of_an_answer() {
         if room_again {
             assert_eq!((answer.len(), list[1]["status"].as_str()), (big.len() + 23, Some("complete")));
         } else {
-            assert!(answer.starts_with("The beginning."), "nothing that was saved is lost");
+            assert!(answer.starts_with("The beginning."), "no saved text is lost");
             assert_eq!(list[1]["status"], "interrupted");
         }
         home.assert_sound();
@@ -228,32 +232,32 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     }
 }
 
-/// How often each kind of write is killed; `PLEACH_KILLS` widens it.
+/// How often each kind of write is killed. `PLEACH_KILLS` increases it.
 fn kills_of_each() -> u64 {
     std::env::var("PLEACH_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(3)
 }
 
-/// Starts a command and kills it at some moment of its life, whose usual length is known.
-fn killed(home: &Home, args: &[&str], chance: &mut Chance, length: Duration) {
+/// Starts a command and kills it at a random moment of its usual duration.
+fn run_and_kill(home: &Home, args: &[&str], chance: &mut Chance, length: Duration) {
     let mut child = home.command(args).spawn().unwrap();
     let moment = chance.below(u64::try_from(length.as_micros()).unwrap() + 2_000);
-    // The moment of the kill is what is tried here; nothing is waited for.
+    // The moment of the kill is under test. Nothing is waited for.
     std::thread::sleep(Duration::from_micros(moment));
     let _ = child.kill();
     child.wait().unwrap();
 }
 
-/// The texts of the path that is stood on.
+/// The texts of the active path.
 fn texts(home: &Home) -> Vec<String> {
     let list = home.json(&["message", "list"]);
     list.as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The program's own opinion of the store, and SQLite's.
-fn assert_well(home: &Home, what: &str) {
+/// Both the program's own check and SQLite's find the store healthy.
+fn assert_healthy(home: &Home, what: &str) {
     for finding in home.json(&["doctor"]).as_array().unwrap() {
         let subject = finding["subject"].as_str().unwrap();
-        // How far the conversion of stored plans is, is neither well nor ill.
+        // The progress of converting stored plans is not a fault.
         assert!(!matches!(subject, "store" | "store content") || finding["ok"] == true, "{what}: {finding}");
     }
     home.assert_sound();
@@ -269,7 +273,7 @@ fn backups(home: &Home) -> Vec<std::path::PathBuf> {
     entries.filter(|path| path.to_string_lossy().ends_with('Z')).collect()
 }
 
-/// A store of version 2 with many plans, which stand in the older form.
+/// A store of version 2 with many plans in the older form.
 fn with_old_plans() -> Home {
     let home = Home::scripted("");
     std::fs::create_dir_all(home.store().parent().unwrap()).unwrap();
@@ -281,8 +285,8 @@ fn with_old_plans() -> Home {
     home
 }
 
-/// The conversion of stored plans, killed three times: every plan stays under its id, in one of the two forms, and the
-/// plans of calls read the same as in a store whose conversion was never killed.
+/// Converting stored plans, killed three times: every plan keeps its id and is in one of the two forms, and the plans
+/// of calls read the same as after an uninterrupted conversion.
 fn plans_survive(chance: &mut Chance, length: Duration) {
     let (home, whole) = (with_old_plans(), with_old_plans());
     let ids = || -> Vec<Vec<u8>> {
@@ -294,17 +298,17 @@ fn plans_survive(chance: &mut Chance, length: Duration) {
     };
     let all = ids();
     for _ in 0..3 {
-        killed(&home, &["session", "list"], chance, length);
+        run_and_kill(&home, &["session", "list"], chance, length);
         assert_eq!(ids(), all, "conversion of plans");
     }
-    assert_well(&home, "conversion of plans");
+    assert_healthy(&home, "conversion of plans");
     let run = home.json(&["plans", "list"])[0]["run_id"].as_str().unwrap().to_owned();
     assert_eq!(home.json(&["plans", "show", &run]), whole.json(&["plans", "show", &run]));
 }
 
-/// Each kind of write, killed at any moment: it is done whole or not at all, and what was there before stays.
+/// Each kind of write, killed at any moment, is complete or absent, and earlier data stays.
 #[test]
-fn a_kill_in_any_write_loses_nothing() {
+fn kills_during_writes_lose_nothing() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"An answer.\"}]}\n");
     home.ok(&["ask", "the first question"]);
     let begun = Instant::now();
@@ -312,26 +316,26 @@ fn a_kill_in_any_write_loses_nothing() {
     let length = begun.elapsed();
     let (mut chance, mut converted) = (Chance(7), None);
     for round in 0..kills_of_each() {
-        // A question: what was acknowledged is the beginning of what is there now.
+        // A question: the acknowledged text is the beginning of the stored text.
         let before = texts(&home);
-        killed(&home, &["ask", &format!("question {round}")], &mut chance, length);
+        run_and_kill(&home, &["ask", &format!("question {round}")], &mut chance, length);
         let after = texts(&home);
         assert!(after.starts_with(&before) && after.len() <= before.len() + 2, "ask: {before:?} and then {after:?}");
-        assert_well(&home, "ask");
+        assert_healthy(&home, "ask");
 
-        // An import: all of it or nothing.
+        // An import: all or nothing.
         let file = home.path(&format!("chat-{round}.jsonl"));
         std::fs::write(&file, lines(usize::try_from(round).unwrap() * 1_000, 300)).unwrap();
         let own = home.json(&["session", "list"])[0]["id"].as_str().unwrap().to_owned();
-        killed(&home, &["import", &file.display().to_string()], &mut chance, length);
+        run_and_kill(&home, &["import", &file.display().to_string()], &mut chance, length);
         for session in home.json(&["session", "list"]).as_array().unwrap() {
             let id = session["id"].as_str().unwrap();
             let count = home.json(&["-s", id, "message", "list"]).as_array().unwrap().len();
             assert!(id == own || count == 300 || count == after.len(), "import: {count} messages");
         }
-        // Stands on the conversation again.
+        // Makes the conversation active again.
         home.ok(&["-s", &own, "message", "list"]);
-        assert_well(&home, "import");
+        assert_healthy(&home, "import");
 
         // Removal and undo: before or after, nothing between.
         let word = format!("remove-me-{round}");
@@ -339,40 +343,40 @@ fn a_kill_in_any_write_loses_nothing() {
         let before = texts(&home);
         let asked = home.json(&["message", "list"]);
         let id = asked.as_array().unwrap().iter().rev().find(|node| node["role"] == "user").unwrap()["id"].clone();
-        killed(&home, &["message", "remove", id.as_str().unwrap(), "--yes"], &mut chance, length);
+        run_and_kill(&home, &["message", "remove", id.as_str().unwrap(), "--yes"], &mut chance, length);
         let after = texts(&home);
-        assert_eq!(after.len(), before.len(), "the place stays");
-        assert_well(&home, "removal");
+        assert_eq!(after.len(), before.len(), "the active session stays");
+        assert_healthy(&home, "removal");
         if !after.contains(&word) {
-            assert_eq!(home.holding(&word), Vec::<String>::new(), "removed, and nowhere any more");
+            assert_eq!(home.files_containing(&word), Vec::<String>::new(), "removed from everywhere");
         }
         home.ok(&["ask", "to be undone"]);
         let (before, without) = (texts(&home), after);
-        killed(&home, &["undo"], &mut chance, length);
+        run_and_kill(&home, &["undo"], &mut chance, length);
         let after = texts(&home);
         assert!(after == before || after == without, "undo: {before:?} and then {after:?}");
-        assert_well(&home, "undo");
+        assert_healthy(&home, "undo");
 
-        // A store of an older schema: it stays that or becomes a present one, and holds what it held.
+        // A store of an older schema stays as it is or is migrated completely, with its content.
         let old = Home::scripted("");
         std::fs::create_dir_all(old.store().parent().unwrap()).unwrap();
         std::fs::copy("tests/fixtures/store-v1.db", old.store()).unwrap();
-        killed(&old, &["session", "list"], &mut chance, length);
+        run_and_kill(&old, &["session", "list"], &mut chance, length);
         let list = old.json(&["session", "list"]);
         assert_eq!(list, *converted.get_or_insert_with(|| list.clone()), "conversion");
-        assert_well(&old, "conversion");
+        assert_healthy(&old, "conversion");
         plans_survive(&mut chance, length);
 
-        // A backup: under its name there is a whole one or none.
+        // A backup: the file is complete or absent.
         for file in backups(&home) {
             std::fs::remove_file(file).unwrap();
         }
-        killed(&home, &["session", "list"], &mut chance, length);
+        run_and_kill(&home, &["session", "list"], &mut chance, length);
         for file in backups(&home) {
             let copy = rusqlite::Connection::open(&file).unwrap();
             let verdict: String = copy.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
             assert_eq!(verdict, "ok", "backup");
         }
-        assert_well(&home, "backup");
+        assert_healthy(&home, "backup");
     }
 }

@@ -1,23 +1,23 @@
-//! Files that a rule of the person's denies: nothing that reads or names files by itself brings them out, whatever way it goes.
+//! Files that a person's rules deny: nothing that reads or names files by itself reveals them, whatever the way.
 
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::binary::Home;
 use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
 use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct, ToolRequest};
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Denied, each with a word that stands in no other file.
-const KEPT: [(&str, &str); 3] = [
+/// Denied files, each with a word that is in no other file.
+const DENIED: [(&str, &str); 3] = [
     (".env", "API_ZEBRA=1\n"),
     ("hidden/zebra.rs", "pub fn zebra_stripes() -> u32 { 7 }\npub fn zebra_caller() -> u32 { zebra_stripes() }\n"),
     ("src/.env.rs", "pub fn zebra_nested() {}\n"),
 ];
 
 fn fill(folder: &Path) {
-    for (path, text) in KEPT {
+    for (path, text) in DENIED {
         put(folder, path, text);
     }
     for name in ["lion", "tiger", "puma", "lynx", "cat", "jaguar"] {
@@ -31,15 +31,15 @@ fn put(folder: &Path, path: &str, text: &str) {
     fs::write(folder.join(path), text).unwrap();
 }
 
-/// What a text says of denied files, beyond what was asked and what AGENTS.md names by itself.
-fn leaks(said: &str) -> Vec<&str> {
+/// What a text reveals of denied files, beyond what was asked and what AGENTS.md names itself.
+fn revealed(said: &str) -> Vec<&str> {
     let lines = said.lines().filter(|line| !["call ", "@.env", "@hidden"].iter().any(|word| line.contains(word)));
     let kept = ["{ 7 }", "zebra_caller", "zebra_nested", "API_ZEBRA", "hidden/", ".env"];
     lines.filter(|line| kept.iter().any(|word| line.contains(word))).collect()
 }
 
-/// A machine with the files, and these rules.
-fn ruled(rules: &str) -> Home {
+/// A home with the files and these rules.
+fn home_with_rules(rules: &str) -> Home {
     let home = Home::new("");
     fill(&home.workspace());
     #[cfg(unix)]
@@ -50,7 +50,7 @@ fn ruled(rules: &str) -> Home {
 }
 
 #[test]
-fn no_command_brings_out_what_a_rule_denies() {
+fn no_command_reveals_denied_files() {
     let ways: [&[&str]; 12] = [
         &["ask", r#"call search {"pattern": "zebra"}"#],
         &["ask", r#"call search {"pattern": "ZEBRA", "path": "notes"}"#],
@@ -65,15 +65,19 @@ fn no_command_brings_out_what_a_rule_denies() {
         &["retrieve", "--code", "zebra nested", "--json"],
         &["index"],
     ];
-    let home = ruled("");
-    let before: Vec<bool> = ways.iter().map(|way| !leaks(&home.run(way).out).is_empty()).collect();
-    assert!(before.iter().filter(|leaks| **leaks).count() >= 8, "without rules it is all there: {before:?}");
-    let home =
-        ruled(r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#);
+    let home = home_with_rules("");
+    let before: Vec<bool> = ways.iter().map(|way| !revealed(&home.run(way).out).is_empty()).collect();
+    assert!(
+        before.iter().filter(|revealed| **revealed).count() >= 8,
+        "without rules everything is visible: {before:?}"
+    );
+    let home = home_with_rules(
+        r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#,
+    );
     for way in ways {
         let said = home.run(way);
         let refusal = |line: &&str| !line.contains("the person's rules") && !line.contains("A rule prevents reading");
-        let out: Vec<&str> = leaks(&said.out).into_iter().filter(refusal).collect();
+        let out: Vec<&str> = revealed(&said.out).into_iter().filter(refusal).collect();
         assert_eq!(out, [""; 0], "{way:?}: {}", said.err);
     }
     let said = home.run(ways[0]).out;
@@ -83,29 +87,30 @@ fn no_command_brings_out_what_a_rule_denies() {
     assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");
 }
 
-/// What tools read before a rule came is a message: it stays and is sent, which is said, until a person leaves it out.
+/// A result that a tool read before a rule existed is a message: it stays and is sent, with a notice, until a person
+/// excludes it.
 #[test]
-fn what_was_read_before_a_rule_came_stays_and_is_told() {
-    let home = ruled("");
+fn results_read_before_a_rule_stay_with_a_notice() {
+    let home = home_with_rules("");
     let denies = |on: &str| home.ok(&["rules", "deny", "*", on]);
     home.ok(&["ask", r#"call read_file {"path": "src/lion.rs"}"#]);
     home.ok(&["ask", r#"call read_file {"path": ".env"}"#]);
     home.ok(&["ask", r#"call search {"pattern": "API_ZEBRA"}"#]);
-    assert!(!denies("*.pem").contains("earlier"), "nothing was read that this denies");
+    assert!(!denies("*.pem").contains("earlier"), "no earlier result is affected");
     let said = denies(".env*");
     assert!(said.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{said}");
     assert!(said.contains("is sent with calls as before") && said.contains("Exclude or remove"), "{said}");
     let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
     let before = sent();
-    assert!(before >= 2, "the rule speaks of what is read from now on");
+    assert!(before >= 2, "the rule affects later reads");
     home.run(&["ask", r#"call read_file {"path": ".env"}"#]);
-    assert_eq!(sent(), before, "it is not read again");
+    assert_eq!(sent(), before, "the file is not read again");
     let list = home.json(&["message", "list"]);
     let asked = list.as_array().unwrap().iter().filter(|message| message["role"] == "user").take(3).skip(1);
     for message in asked {
         home.ok(&["exclude", message["id"].as_str().unwrap()]);
     }
-    assert_eq!(sent(), 0, "what was excluded is not sent");
+    assert_eq!(sent(), 0, "excluded results are not sent");
 }
 
 fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
@@ -124,10 +129,10 @@ fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
 }
 
 #[test]
-fn a_rule_given_now_holds_for_the_next_look() {
+fn new_rules_apply_to_the_next_read() {
     let mut bench = Bench::new(&Model::new([]));
     fill(&bench.workspace);
-    let space = Workspace::open_acting(&bench.workspace, 20_000, Acting::default()).unwrap();
+    let space = Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));
     bench.orient.enabled = true;
     let mut client = bench.start();
@@ -146,5 +151,5 @@ fn a_rule_given_now_holds_for_the_next_look() {
         client.must(Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Session, rule, on: false })));
     }
     let (files, symbols, text) = names(&mut client);
-    assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "it is there again: {files:?} {symbols:?}");
+    assert!(files.contains(&".env".into()) && !symbols.is_empty() && text, "visible again: {files:?} {symbols:?}");
 }

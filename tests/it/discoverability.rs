@@ -1,5 +1,5 @@
-//! What a stranger may rely on: everything is reached from the keyboard and from help, every screen opens and closes, a key
-//! does one thing in one place, and nothing is destroyed that cannot be undone and was not asked about.
+//! Discoverability: every action is reachable from the keyboard and from help, every screen opens and closes, a key has
+//! one meaning in one place, and nothing is destroyed without undo or a question.
 
 use crate::screens::Stage;
 use crate::screens::branching;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// Opens a screen.
 type Open = fn(&mut Stage);
 
-/// How each screen is opened from the chat, by the name of its layer.
+/// How each screen opens from the chat, by the name of its layer.
 const SCREENS: &[(&str, Open)] = &[
     ("RequestScreen", |stage| {
         stage.press("ctrl-o");
@@ -130,15 +130,15 @@ const SCREENS: &[(&str, Open)] = &[
     }),
 ];
 
-/// Keys of a place that mean something else in all panels, and why that is meant.
-const MEANT: &[(&str, &str, &str)] = &[("ApprovalScreen", "y", "the question's own yes; nothing is copied there")];
+/// Keys whose meaning in one place intentionally differs from all panels, with the reason.
+const INTENDED: &[(&str, &str, &str)] = &[("ApprovalScreen", "y", "the question's own yes; nothing is copied there")];
 
 fn top(stage: &Stage) -> String {
     let shown = stage.model.layers.last().map(|layer| format!("{layer:?}")).unwrap_or_default();
     shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// The names of all screens, as the source has them.
+/// The names of all screens, read from the source.
 fn screens() -> BTreeSet<String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tui/screens");
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
@@ -154,9 +154,9 @@ fn screens() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_screen_opens_from_the_keyboard_and_closes() {
+fn every_screen_opens_and_closes_by_key() {
     let known: BTreeSet<String> = SCREENS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(known, screens(), "a screen is not in the list above, with what opens it");
+    assert_eq!(known, screens(), "a screen is missing in the list above");
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();
         open(&mut stage);
@@ -176,7 +176,7 @@ fn every_screen_opens_from_the_keyboard_and_closes() {
 }
 
 #[test]
-fn every_action_is_reached_from_help_and_the_palette() {
+fn every_action_is_in_help_and_palette() {
     let mut help = String::new();
     let mut stage = fixture::opened();
     stage.press("f1");
@@ -186,18 +186,18 @@ fn every_action_is_reached_from_help_and_the_palette() {
     }
     let keys = Keymap::built_in();
     for action in Action::ALL {
-        assert!(help.contains(action.sentence()), "help does not tell of {}", action.name());
+        assert!(help.contains(action.sentence()), "help does not mention {}", action.name());
         let way = keys.key_of(*action).unwrap_or_else(|| format!("/{}", action.name()));
         let lines: Vec<&str> = help.lines().collect();
-        // Many keys stand on a row of their own, what they do below them.
+        // An action with many keys has a row of its own for the keys, and its sentence below.
         let told = lines.windows(2).any(|w| w[0].contains(&way) && w.iter().any(|l| l.contains(action.sentence())));
-        assert!(told, "help does not tell that {way} does {}", action.name());
+        assert!(told, "help does not say that {way} does {}", action.name());
         let mut stage = fixture::opened();
         stage.press("ctrl-p").type_text(action.sentence());
         let Some(picker) = stage.model.layers.top::<Picker>() else { panic!("the palette is open") };
         let choices = picker.shown.iter().map(|at| &picker.entries[*at].choice);
         let place = choices.clone().position(|choice| *choice == Choice::Action(*action));
-        assert!(place.is_some_and(|place| place < 5), "typing what {} does finds it: {place:?}", action.name());
+        assert!(place.is_some_and(|place| place < 5), "typing the name of {} finds it: {place:?}", action.name());
         for _ in 0..place.unwrap() {
             stage.press("down");
         }
@@ -207,12 +207,12 @@ fn every_action_is_reached_from_help_and_the_palette() {
         assert!(read(&format!("/{}", action.name())).is_ok(), "/{} does it too", action.name());
     }
     for row in slash::commands() {
-        assert!(help.contains(&row.usage()), "help does not tell of /{}", row.name);
+        assert!(help.contains(&row.usage()), "help does not mention /{}", row.name);
     }
 }
 
-/// Every pile of places in which a key is looked up, with where that is.
-fn piles() -> Vec<(String, Vec<When>)> {
+/// Every chain of contexts in which a key is looked up, with its place.
+fn contexts() -> Vec<(String, Vec<When>)> {
     let mut found = Vec::new();
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();
@@ -233,10 +233,10 @@ fn piles() -> Vec<(String, Vec<When>)> {
 }
 
 #[test]
-fn no_key_does_two_things_in_one_place() {
+fn keys_have_one_meaning_in_one_place() {
     let keys = Keymap::built_in();
     let mut bound: BTreeSet<String> = BTreeSet::new();
-    for (name, places) in piles() {
+    for (name, places) in contexts() {
         let mut acts: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for binding in keys.bindings().iter().filter(|binding| places.contains(&binding.when)) {
             acts.entry(binding.on.to_string()).or_default().insert(binding.run.name());
@@ -249,21 +249,21 @@ fn no_key_does_two_things_in_one_place() {
             );
         }
         for (on, acts) in acts {
-            let meant = MEANT.iter().any(|(place, key, _)| *place == name && *key == on);
+            let meant = INTENDED.iter().any(|(place, key, _)| *place == name && *key == on);
             assert!(acts.len() == 1 || meant, "{name}: {on} does {acts:?}");
         }
     }
     let all: BTreeSet<String> = keys.bindings().iter().map(|binding| format!("{:?}", binding.when)).collect();
-    assert_eq!(bound, all, "every place of the key table was looked at");
+    assert_eq!(bound, all, "every context of the key table was checked");
 }
 
 fn sent(stage: &Stage, wanted: impl Fn(&Request) -> bool) -> usize {
     stage.sent.iter().filter(|(_, request)| wanted(request)).count()
 }
 
-/// A question is on the screen, and what is chosen already changes nothing.
+/// A question is on the screen, and nothing has changed yet.
 fn is_asked(stage: &Stage) {
-    let Some(question) = stage.model.layers.top::<Question>() else { panic!("nothing is asked") };
+    let Some(question) = stage.model.layers.top::<Question>() else { panic!("no question is shown") };
     assert_eq!(
         question.choices[question.cursor].2,
         pleach::tui::screens::question::model::Act::Close,
@@ -272,7 +272,7 @@ fn is_asked(stage: &Stage) {
 }
 
 #[test]
-fn what_cannot_be_undone_is_asked_about() {
+fn irreversible_acts_ask_first() {
     let mut stage = fixture::opened();
     let deletes = |stage: &Stage| sent(stage, |r| matches!(r, Request::Session(SessionRequest::Delete { .. })));
     stage.press("f3");
@@ -298,7 +298,7 @@ fn what_cannot_be_undone_is_asked_about() {
     assert_eq!(
         sent(&stage, |r| matches!(r, Request::Branch(BranchRequest::Archive { .. }))),
         0,
-        "not the branch stood on"
+        "not the active branch"
     );
     stage.press("j D");
     assert_eq!(
@@ -308,11 +308,11 @@ fn what_cannot_be_undone_is_asked_about() {
 }
 
 #[test]
-fn what_was_typed_is_not_lost_by_a_key() {
+fn no_key_loses_typed_text() {
     let mut stage = fixture::opened();
     let saves = |stage: &Stage| sent(stage, |r| matches!(r, Request::Branch(BranchRequest::EditState { .. })));
     stage.press("alt-s esc");
-    assert!(stage.model.layers.is_empty(), "nothing was changed, nothing is asked");
+    assert!(stage.model.layers.is_empty(), "nothing was changed or asked");
     for leave in ["esc", "ctrl-c"] {
         stage.press("alt-s").type_text("New goal. ").press(leave);
         is_asked(&stage);
@@ -332,23 +332,23 @@ fn what_was_typed_is_not_lost_by_a_key() {
     stage.type_text("A long thought").press("ctrl-c");
     assert!(stage.model.composer.is_empty());
     stage.press("up");
-    assert_eq!(&*stage.model.composer.text(), "A long thought", "what was cleared comes back");
+    assert_eq!(&*stage.model.composer.text(), "A long thought", "cleared text returns");
 }
 
-/// A session as undo must bring it back.
+/// A session's state that undo must restore.
 #[derive(PartialEq, Debug)]
-struct Stood {
+struct State {
     title: String,
     branches: Vec<Branch>,
     memories: Vec<Memory>,
     request: Option<pleach::domain::base::hash::Hash>,
 }
 
-fn stood(client: &mut Client, branch: BranchId) -> Stood {
+fn state(client: &mut Client, branch: BranchId) -> State {
     let view = client.open();
     let mut branches = view.branches.clone();
     for branch in &mut branches {
-        // They count what was done; undoing is done too.
+        // Counters differ because undoing is an act too.
         (branch.seq, branch.anchor, branch.state) = (0, None, branch.state.take().filter(|state| !state.withdrawn));
         for mark in &mut branch.marks {
             mark.revision = 0;
@@ -365,11 +365,11 @@ fn stood(client: &mut Client, branch: BranchId) -> Stood {
         (memory.version, memory.updated_at) = (0, 0);
     }
     let request = client.drawn(branch, &message("And now?")).map(|(_, request)| request);
-    Stood { title: view.card.title.clone(), branches, memories, request }
+    State { title: view.card.title.clone(), branches, memories, request }
 }
 
-/// Two forks, a pin, a state, a memory and an item that mattered: what can be destroyed.
-fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, BranchId, String) {
+/// Everything that can be destroyed: two forks, a pin, a state, a memory, and an item that was used.
+fn fill(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, BranchId, String) {
     let fork = |client: &mut Client, name: &str| match client.must(Request::Branch(BranchRequest::Fork {
         branch: main,
         at: None,
@@ -405,9 +405,9 @@ fn furnish(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId
     (one, two, memories[0].id.to_string())
 }
 
-/// Everything that takes something away or changes it and asks nobody.
+/// Every request that removes or changes something without asking.
 fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<Request> {
-    let (one, two, memory) = furnish(client, main, nodes);
+    let (one, two, memory) = fill(client, main, nodes);
     let turn = |at: usize| ItemName::TurnOf(nodes[at].id);
     let exclude = Act::Set { kind: MarkKind::Exclude, toggle: false };
     let mattered = Atom::Message { node: nodes[2].key };
@@ -441,7 +441,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
 }
 
 #[test]
-fn what_is_not_asked_about_is_undone_whole() {
+fn unasked_acts_undo_completely() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let main = client.session();
@@ -453,14 +453,14 @@ fn what_is_not_asked_about_is_undone_whole() {
     for act in acts {
         let shown = format!("{act:?}");
         client.must(Request::Branch(BranchRequest::Switch { branch: main }));
-        let before = stood(&mut client, main);
+        let before = state(&mut client, main);
         client.must(act);
-        let during = stood(&mut client, main);
-        assert_ne!(during, before, "it changed nothing: {shown}");
+        let during = state(&mut client, main);
+        assert_ne!(during, before, "the act changed nothing: {shown}");
         client.must(Request::Session(SessionRequest::Undo));
-        // On the screen, and in the store as another program finds it.
-        for mut after in [stood(&mut client, main), stood(&mut bench.start(), main)] {
-            // What was forked is put away, not deleted: its number goes with it.
+        // On the screen, and in the store as another process reads it.
+        for mut after in [state(&mut client, main), state(&mut bench.start(), main)] {
+            // Undone forks are archived, not deleted, so they are left out of the comparison.
             after.branches.retain(|branch| before.branches.iter().any(|old| old.id == branch.id) || !branch.archived);
             assert_eq!(after, before, "{shown}");
         }
@@ -468,7 +468,7 @@ fn what_is_not_asked_about_is_undone_whole() {
 }
 
 #[test]
-fn commands_that_delete_want_a_word_for_it() {
+fn deleting_commands_ask_for_confirmation() {
     let home = Home::new("");
     home.ok(&["add", "user", "A message that stays."]);
     let count = || home.json(&["message", "list"]).as_array().map_or(0, Vec::len);

@@ -1,7 +1,7 @@
-//! What an act would do before it is done, acts on several items at once, and requests edited by hand: through the whole
-//! engine, the edited ones against a loopback server.
+//! Previews of acts, acts on several items at once, and requests edited by hand, through the whole engine; edited
+//! requests go to a loopback server.
 
-use crate::support::bench::{Bench, Client, Model, Quarter, draft, meddle, message, text};
+use crate::support::bench::{Bench, Client, Model, Quarter, draft, message, run_sql, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, json, stream, words};
 use pleach::domain::base::failure::FailureKind;
@@ -36,7 +36,7 @@ fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
     }));
 }
 
-fn foresee(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<ActPreview> {
+fn preview(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<ActPreview> {
     let items = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
     match client.must(Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act })) {
         Answer::Preview(found) => found,
@@ -54,7 +54,7 @@ fn out_turns(plan: &ContextPlan) -> Vec<Atom> {
 }
 
 #[test]
-fn what_an_act_would_push_out_is_what_it_pushes_out() {
+fn preview_matches_the_act() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 14);
@@ -67,10 +67,10 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
     for (items, kind) in
         [(&out[..1], MarkKind::IncludeOnce), (&out[..2], MarkKind::Sticky), (&out[..1], MarkKind::Sticky)]
     {
-        assert_eq!(client.whole_plan(branch, &asked).id, before.id, "undone is as before");
-        let told = foresee(&mut client, branch, &asked, items, set(kind));
+        assert_eq!(client.whole_plan(branch, &asked).id, before.id, "after undo the plan is as before");
+        let told = preview(&mut client, branch, &asked, items, set(kind));
         assert_eq!((told.branch, told.present, told.est), (branch, before.id, before.est_total));
-        assert_eq!(client.whole_plan(branch, &asked).id, before.id, "looking changes nothing");
+        assert_eq!(client.whole_plan(branch, &asked).id, before.id, "a preview changes nothing");
         assert!(client.open().branches.iter().find(|b| b.id == branch).unwrap().marks.is_empty());
         let items: Vec<ItemName> = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
         client.must(Request::Branch(BranchRequest::Mark { branch, items, act: set(kind) }));
@@ -81,7 +81,7 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
                 let (old, new) = (goes(&before), goes(&plan));
                 assert_eq!(figures.sums[0].0 as usize, new.iter().filter(|atom| !old.contains(atom)).count());
                 assert_eq!(figures.sums[1].0 as usize, old.iter().filter(|atom| !new.contains(atom)).count());
-                assert!(!figures.gained.is_empty(), "it brings what was asked for");
+                assert!(!figures.gained.is_empty(), "includes the requested item");
             }
             (Err(why), Planned::Blocked(blocked)) => assert_eq!(*why, blocked.sentence()),
             other => panic!("{other:?}"),
@@ -94,7 +94,7 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
         items: vec![ItemName::Atom(out[0])],
         act: set(MarkKind::Sticky),
     });
-    assert_eq!(client.ask(stale).unwrap_err().kind, FailureKind::Stale, "only beside the plan that is drawn");
+    assert_eq!(client.ask(stale).unwrap_err().kind, FailureKind::Stale, "only for the displayed plan");
     let reply = Request::Plan(PlanRequest::Preview {
         branch,
         draft: asked,
@@ -105,8 +105,8 @@ fn what_an_act_would_push_out_is_what_it_pushes_out() {
 }
 
 #[test]
-fn a_newer_look_ahead_drops_the_older_one() {
-    // One that waits for all older messages to be indexed gets its answer as well.
+fn newer_preview_replaces_the_older() {
+    // A session that waits for all older messages to be indexed gets its answer too.
     for patient in [false, true] {
         let model = Model::new([]);
         let mut client = Bench::new(&model).start_with(|setup| setup.patient = patient);
@@ -129,7 +129,7 @@ fn a_newer_look_ahead_drops_the_older_one() {
 }
 
 #[test]
-fn several_items_are_one_step_back() {
+fn acts_on_several_items_undo_in_one_step() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 5);
@@ -143,12 +143,12 @@ fn several_items_are_one_step_back() {
     else {
         panic!()
     };
-    assert!(said.contains("3 items"), "named twice is done once: {said}");
+    assert!(said.contains("3 items"), "an item named twice is changed once: {said}");
     let after = client.whole_plan(branch, &asked);
     let out = after.excluded().filter(|row| row.reason == Reason::UserExcluded { once: false }).count();
     assert_eq!(out, 3);
     client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(client.whole_plan(branch, &asked).id, before.id, "all of them in one step");
+    assert_eq!(client.whole_plan(branch, &asked).id, before.id, "all items in one step");
     client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(client.whole_plan(branch, &asked).id, after.id);
     let toggle = Act::Set { kind: MarkKind::Exclude, toggle: true };
@@ -168,7 +168,7 @@ fn raw(client: &mut Client, branch: BranchId) -> RawRequest {
     }
 }
 
-fn weigh(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) -> BodyCount {
+fn count_body(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) -> BodyCount {
     match client.must(Request::Plan(PlanRequest::Exact {
         branch,
         act: Exact::Weigh { draft: draft.clone(), body: body.into() },
@@ -202,8 +202,9 @@ fn answers(words_: &[&str]) -> Server {
     Server::start_posts(words_.iter().map(|said| vec![stream(), words(said), end()]).collect())
 }
 
-/// The stored plan of an edited call: what was touched is a row by hand, what was not keeps its own, nothing is lost.
-fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: BodyCount) {
+/// The stored plan of an edited call: changed items are rows marked as edited, unchanged ones keep their rows, and
+/// nothing is lost.
+fn assert_every_item_has_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: BodyCount) {
     let Answer::StoredPlan { plan: kept, .. } =
         client.must(Request::Call(CallRequest::StoredPlan { id: run.to_owned() }))
     else {
@@ -214,18 +215,18 @@ fn every_item_stands_in_one_row(client: &mut Client, run: &str, plan: &ContextPl
     assert_eq!(u32::try_from(own.len()).unwrap(), weighed.changed);
     assert!(own.iter().any(|title| title.contains("door")), "{own:?}");
     let sum: u32 = kept.included().map(|row| row.tokens).sum::<u32>() + kept.framing + kept.tools;
-    assert_eq!(sum, kept.est_total, "rows, framing and tools are the whole");
-    assert!(kept.included().any(|row| row.source.turn == Some(2)), "what was not touched keeps its row");
+    assert_eq!(sum, kept.est_total, "rows, overhead, and tools add up");
+    assert!(kept.included().any(|row| row.source.turn == Some(2)), "unchanged items keep their rows");
     let away = kept.excluded().filter(|row| row.reason == Reason::EditedAway).count();
-    assert!(away > 0, "what did not go as it stood is told");
+    assert!(away > 0, "changed items are reported");
     for row in plan.included() {
         let times = kept.rows.iter().filter(|other| other.atom == row.atom).count();
-        assert_eq!(times, 1, "every item stands in exactly one row: {row:?}");
+        assert_eq!(times, 1, "every item has exactly one row: {row:?}");
     }
 }
 
 #[test]
-fn what_was_edited_is_what_the_server_gets() {
+fn edited_body_is_sent_unchanged() {
     let server = answers(&["first", "second", "edited", "usual", "again"]);
     let bench = Bench::http(&server);
     let mut client = bench.start();
@@ -237,14 +238,14 @@ fn what_was_edited_is_what_the_server_gets() {
     let shown_raw = raw(&mut client, branch);
     assert_eq!(shown_raw.digest, Hash::of(shown_raw.body.as_bytes()));
     assert_eq!((shown_raw.tokens, shown_raw.room), (plan.est_total, plan.budget.prompt));
-    let same = weigh(&mut client, branch, &asked, &shown_raw.body);
+    let same = count_body(&mut client, branch, &asked, &shown_raw.body);
     assert_eq!((same.tokens, same.changed, same.digest), (plan.est_total, 0, shown_raw.digest));
 
     let texts = request::texts(&shown_raw.body);
     assert!(texts.contains("What is the port?") && texts.ends_with("Which of both is secret?"), "{texts}");
     let edited = texts.replace("What is the port?", "What is the door?\u{200b}").replace("secret?", "open?");
     let body = request::written(&shown_raw.body, &edited).unwrap();
-    let weighed = weigh(&mut client, branch, &asked, &body);
+    let weighed = count_body(&mut client, branch, &asked, &body);
     assert_eq!(weighed.digest, Hash::of(body.as_bytes()));
     let from = client.seen.len();
     let Answer::Asked { run } = client.must(send(branch, &asked, &body)) else { panic!() };
@@ -262,15 +263,15 @@ fn what_was_edited_is_what_the_server_gets() {
     assert_eq!(Some(card.est_total), counted, "the meter counts what was posted");
     assert_eq!(card.est_total, weighed.tokens);
 
-    every_item_stands_in_one_row(&mut client, &run.to_string(), &plan, weighed);
+    assert_every_item_has_one_row(&mut client, &run.to_string(), &plan, weighed);
     let nodes = client.open().nodes.clone();
     let user = nodes.iter().find(|head| Some(head.id) == card.user).unwrap();
-    assert_eq!(user.preview, "Which of both is open?", "what was asked is what was sent");
-    assert_eq!(client.replay(&card).unwrap(), card.request_digest, "it can be made again");
+    assert_eq!(user.preview, "Which of both is open?", "the question is the one that was sent");
+    assert_eq!(client.replay(&card).unwrap(), card.request_digest, "the call can be repeated");
     client.say(branch, "And now?");
     let posted = posts(&server);
     let usual = String::from_utf8(posted[3].clone()).unwrap();
-    assert!(usual.contains("What is the port?") && !usual.contains("door"), "once is once");
+    assert!(usual.contains("What is the port?") && !usual.contains("door"), "once only");
     let from = client.seen.len();
     let request =
         Request::Call(CallRequest::Replay { run: run.to_string(), profile: None, model: None, without: None });
@@ -278,7 +279,7 @@ fn what_was_edited_is_what_the_server_gets() {
     let ReplayedCall { exact, branch: scratch, .. } = *again;
     assert!(client.closed(from, scratch.id).failure.is_none());
     let posted = posts(&server);
-    assert!(exact && posted[4] == posted[2], "byte for byte once more");
+    assert!(exact && posted[4] == posted[2], "the same bytes again");
     let other = Request::Call(CallRequest::Replay {
         run: run.to_string(),
         profile: None,
@@ -289,7 +290,7 @@ fn what_was_edited_is_what_the_server_gets() {
 }
 
 #[test]
-fn the_edited_plan_is_on_the_screen_while_it_goes() {
+fn edited_plan_is_shown_during_the_call() {
     let server = answers(&["first", "edited"]);
     let mut client = Bench::http(&server).start();
     let branch = client.session();
@@ -301,12 +302,12 @@ fn the_edited_plan_is_on_the_screen_while_it_goes() {
     client.must(send(branch, &asked, &body));
     client.closed(from, branch);
     let (plan, digest) = shown(&client);
-    assert_eq!(digest, Hash::of(body.as_bytes()), "what is shown is what went");
+    assert_eq!(digest, Hash::of(body.as_bytes()), "the displayed bytes are sent");
     assert!(plan.included().any(|row| row.reason == Reason::ByHand && row.title.contains("8080")));
 }
 
 #[test]
-fn what_cannot_go_is_refused_with_nothing_sent() {
+fn unsendable_edits_are_refused() {
     let model = Model::new([text("one")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -330,16 +331,16 @@ fn what_cannot_go_is_refused_with_nothing_sent() {
         assert!(failure.to_string().contains(why), "{why}: {failure}");
         assert!(failure.kept.contains("Nothing was sent"), "{failure:?}");
     }
-    let weighed = weigh(&mut client, branch, &asked, &body.replace("Another", &long));
+    let weighed = count_body(&mut client, branch, &asked, &body.replace("Another", &long));
     assert!(weighed.tokens > weighed.room);
     assert_eq!(model.bodies().len(), 1);
     assert_eq!(client.runs().len(), 1);
     let ok = client.ask(send(branch, &asked, &body)).unwrap();
-    assert!(matches!(ok, Answer::Asked { .. }), "the way is free again");
+    assert!(matches!(ok, Answer::Asked { .. }), "sending is possible again");
 }
 
 #[test]
-fn an_edited_request_is_one_call() {
+fn edited_request_applies_to_one_call() {
     let tool = vec![crate::support::bench::Say::Call("echo".into(), "{\"size\":3}".into())];
     let model = Model::new([text("one"), tool, text("usual")]);
     let mut bench = Bench::new(&model);
@@ -353,17 +354,17 @@ fn an_edited_request_is_one_call() {
     let from = client.seen.len();
     client.must(send(branch, &asked, &body));
     assert!(client.closed(from, branch).failure.is_none());
-    assert_eq!(model.bodies().len(), 2, "no round that nobody edited follows by itself");
+    assert_eq!(model.bodies().len(), 2, "no further round is sent without editing");
     let head = client.open().branches.iter().find(|b| b.id == branch).unwrap().head.unwrap();
     client.turn(branch, &draft("", DraftKind::Continue(head)));
     assert_eq!(model.bodies().len(), 3);
     assert!(!client.runs()[2].edited);
     let words = String::from_utf8(model.bodies()[2].clone()).unwrap();
-    assert!(words.contains("A question") && words.contains("tool_call_id"), "what came is kept whole");
+    assert!(words.contains("A question") && words.contains("tool_call_id"), "the received text is kept");
 }
 
 #[test]
-fn a_server_that_wants_another_request_does_not_get_one_unasked() {
+fn edited_request_is_not_adapted_for_a_server() {
     let refusal =
         json(400, &[], r#"{"error":{"message":"Unsupported parameter: 'stream_options'","param":"stream_options"}}"#);
     let server = Server::start_posts(vec![vec![stream(), words("first"), end()], refusal]);
@@ -378,11 +379,11 @@ fn a_server_that_wants_another_request_does_not_get_one_unasked() {
     let closed = client.closed(from, branch);
     assert!(closed.failure.is_some());
     let posts = server.requests().into_iter().filter(|request| request.method == "POST").count();
-    assert_eq!(posts, 2, "only what was edited, once");
+    assert_eq!(posts, 2, "only the edited body, once");
 }
 
 #[test]
-fn what_is_removed_for_good_is_gone_from_edited_requests_too() {
+fn removal_clears_edited_requests() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -400,13 +401,13 @@ fn what_is_removed_for_good_is_gone_from_edited_requests_too() {
     let failure = client.replay(&card).unwrap_err();
     assert!(failure.what.contains("edited request was deleted"), "{failure}");
     client.stop();
-    meddle(&bench.store_path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    run_sql(&bench.store_path(), "PRAGMA wal_checkpoint(TRUNCATE)");
     let bytes = std::fs::read(bench.store_path()).unwrap();
-    assert!(!bytes.windows(10).any(|ten| ten == b"canary sin"), "no byte of it is left");
+    assert!(!bytes.windows(10).any(|ten| ten == b"canary sin"), "none of its bytes are left");
 }
 
 #[test]
-fn a_suggested_or_excluded_row_says_what_would_bring_it() {
+fn left_out_rows_name_their_remedy() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 3);
@@ -422,14 +423,14 @@ fn a_suggested_or_excluded_row_says_what_would_bring_it() {
     let row = after.rows.iter().find(|row| row.atom == turn).unwrap();
     let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("{row:?}") };
     assert_eq!(remedy.action, "exclude");
-    let back = foresee(&mut client, branch, &asked, &[turn], Act::Set { kind: MarkKind::Exclude, toggle: true });
+    let back = preview(&mut client, branch, &asked, &[turn], Act::Set { kind: MarkKind::Exclude, toggle: true });
     let figures = back.result.unwrap();
-    assert_eq!(figures.plan, plan.id, "the exclusion taken back gives the plan before");
+    assert_eq!(figures.plan, plan.id, "removing the exclusion restores the plan");
     assert_eq!(figures.sums, [(1, row.tokens), (0, 0)]);
 }
 
 #[test]
-fn the_command_line_sends_a_body_byte_for_byte() {
+fn command_line_sends_a_body_byte_for_byte() {
     let server = answers(&["first", "edited", "again"]);
     let home = Home::asking(&server.base_url());
     let key = [("TEST_KEY", "sk-test-0123456789")];
@@ -444,7 +445,7 @@ fn the_command_line_sends_a_body_byte_for_byte() {
     assert_eq!(said.code, 0, "{}", said.err);
     let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     let posted = posts(&server);
-    assert_eq!(String::from_utf8(posted[1].clone()).unwrap(), body, "the line end at its end too");
+    assert_eq!(String::from_utf8(posted[1].clone()).unwrap(), body, "including the line end at its end");
     assert_eq!(told["request_digest"], Hash::of(body.as_bytes()).to_string());
     let list = home.json(&["plans", "list"]);
     let edited: Vec<&serde_json::Value> = list.as_array().unwrap().iter().map(|run| &run["edited"]).collect();

@@ -1,9 +1,9 @@
-//! Finding older messages by meaning, on the real binary with an embeddings server on loopback: vectors are made once and
-//! shared, a server that is gone leaves the words, and what is removed takes its vectors along.
+//! Semantic search on the real binary with an embeddings server on loopback: vectors are made once and shared, lexical
+//! search remains without a server, and removal deletes vectors.
 
 use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
-use crate::support::embeddings::{Elsewhere, Embeddings};
+use crate::support::embeddings::{Embeddings, RemoteEmbedder};
 use pleach::domain::base::failure::FailureKind;
 use pleach::engine::api::{Answer, PlanRequest, Request, TurnRequest};
 use pleach::engine::startup::setup::EmbedderSetup;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A conversation in which one message says in other words what will be asked.
+/// A conversation in which one message paraphrases the later question.
 fn talk(home: &Home, session: &str) {
     let topics = ["the quarterly budget", "holiday plans", "the office plants", "a new logo", "parking", "lunch menus"];
     let mut lines = Vec::new();
@@ -52,7 +52,7 @@ fn found(value: &Value) -> Vec<&str> {
     value["items"].as_array().unwrap().iter().filter_map(|item| item["external_ids"][0].as_str()).collect()
 }
 
-fn kept(home: &Home) -> HashSet<Vec<u8>> {
+fn stored_vectors(home: &Home) -> HashSet<Vec<u8>> {
     let store = rusqlite::Connection::open(home.store()).unwrap();
     let mut query = store.prepare("SELECT key FROM embedding").unwrap();
     query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
@@ -72,17 +72,17 @@ fn vectors_are_made_once_and_shared() {
     let (passages, asked) = (texts.iter().filter(|text| *text != QUESTION).count(), texts.len());
     let distinct: HashSet<&String> = texts.iter().collect();
     assert_eq!(distinct.len(), asked, "a text was embedded twice");
-    assert_eq!((passages, kept(&home).len()), (asked - 1, passages));
+    assert_eq!((passages, stored_vectors(&home).len()), (asked - 1, passages));
     let again = retrieve(&home, QUESTION);
     assert_eq!((found(&again), &again["retrieval_set_id"]), (found(&first), &first["retrieval_set_id"]));
     talk(&home, "two");
     assert!(found(&retrieve(&home, QUESTION)).contains(&"u4"));
     let later = server.texts().split_off(asked);
-    assert_eq!(later, [QUESTION, QUESTION], "only questions are asked again");
+    assert_eq!(later, [QUESTION, QUESTION], "only questions are embedded again");
 }
 
 #[test]
-fn a_plan_takes_the_vectors_that_are_there() {
+fn plan_uses_existing_vectors() {
     let server = Embeddings::start();
     let home = Home::new(&settings(&server.base_url()));
     talk(&home, "one");
@@ -97,7 +97,7 @@ fn a_plan_takes_the_vectors_that_are_there() {
 }
 
 #[test]
-fn a_dead_server_leaves_the_words() {
+fn unreachable_server_leaves_lexical_search() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::new(&settings(&format!("http://{gone}/v1")));
     talk(&home, "one");
@@ -107,31 +107,31 @@ fn a_dead_server_leaves_the_words() {
     assert!(found(&value).contains(&"u4"), "{value}");
     assert!(value["embedder"].is_null(), "{value}");
     assert_eq!(said.err.matches("by words only").count(), 1, "{}", said.err);
-    assert!(kept(&home).is_empty());
+    assert!(stored_vectors(&home).is_empty());
     let doctor = home.run(&["doctor"]);
     assert!(doctor.out.contains("embedder") && doctor.out.contains("[embedder]"), "{}", doctor.out);
 }
 
 #[test]
-fn what_is_removed_takes_its_vectors_along() {
+fn removal_deletes_vectors() {
     let server = Embeddings::start();
     let home = Home::new(&settings(&server.base_url()));
     talk(&home, "one");
     retrieve(&home, QUESTION);
-    let before = kept(&home);
+    let before = stored_vectors(&home);
     let text = pleach::domain::base::hash::Hash::of(b"The tabby had a fever on Monday.");
     assert!(before.contains(text.0.as_slice()));
     home.ok(&["message", "remove", "u4", "--yes"]);
-    let after = kept(&home);
+    let after = stored_vectors(&home);
     assert!(!after.contains(text.0.as_slice()) && after.len() < before.len());
     assert!(!found(&retrieve(&home, QUESTION)).contains(&"u4"));
-    assert!(!kept(&home).contains(text.0.as_slice()));
+    assert!(!stored_vectors(&home).contains(text.0.as_slice()));
     home.ok(&["session", "delete", "one", "--yes"]);
-    assert!(kept(&home).is_empty());
+    assert!(stored_vectors(&home).is_empty());
 }
 
 #[test]
-fn the_doctor_says_which_embedder_is_set() {
+fn doctor_reports_the_embedder() {
     let server = Embeddings::start();
     let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
     let said = doctor(&settings(&server.base_url()));
@@ -140,10 +140,10 @@ fn the_doctor_says_which_embedder_is_set() {
 }
 
 #[test]
-fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
+fn remote_embedder_is_called_when_a_message_is_sent() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
-    let embedder = Arc::new(Elsewhere::default());
+    let embedder = Arc::new(RemoteEmbedder::default());
     let given = Arc::clone(&embedder);
     let mut client = bench.start_with(|setup| {
         let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::call::embedding::Embed>));
@@ -168,7 +168,7 @@ fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
     let before = embedder.questions();
     let draft = message("Which port did the staging proxy use, and was the feline sick?");
     let (typed, _) = client.drawn(branch, &draft).unwrap();
-    assert_eq!(embedder.questions(), before, "nothing is asked while a person types");
+    assert_eq!(embedder.questions(), before, "nothing is embedded while a person types");
     let ask = |plan| Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: Some(plan) });
     let from = client.seen.len();
     let first = client.ask(ask(typed));
@@ -180,5 +180,5 @@ fn an_embedder_elsewhere_is_asked_when_a_message_is_sent() {
         client.ask(ask(shown)).unwrap();
     }
     client.closed(from, branch);
-    assert_eq!(embedder.questions().len(), before.len() + 1, "one question is asked once");
+    assert_eq!(embedder.questions().len(), before.len() + 1, "each question is embedded once");
 }

@@ -1,6 +1,6 @@
-//! Promises over random histories: what is drawn is sent, undo restores exactly, branches are isolated.
+//! Promises over random histories: the displayed plan is sent, undo restores exactly, and branches are isolated.
 
-use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, message};
+use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, histories, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
 use pleach::context::render::checks::count_body;
 use pleach::domain::base::hash::Hash;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 const ASKED: [&str; 5] = ["why?", "and then?", "same again", "show it", "what of the crane at pier nine?"];
 
-/// A session as a history sees it: a branch and its path.
+/// The state of a session for a random history: a branch and its path.
 struct Place {
     view: Arc<SessionView>,
     branch: BranchId,
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// A draft of any kind that fits the place.
+/// A random draft that fits the branch.
 fn any_draft(place: &Place, dice: &mut Dice) -> Draft {
     let long = "a long line of a long question\n".repeat(dice.below(40));
     let words = format!("{}{}", dice.pick(&ASKED), if dice.below(5) == 0 { long } else { String::new() });
@@ -80,7 +80,7 @@ fn overrides(place: &Place, dice: &mut Dice) -> Overrides {
     new
 }
 
-/// An act that changes something without a call; none where there is nothing to act on.
+/// A random act without a call, or `None` when there is nothing to act on.
 fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
     let branch = place.branch;
     let kinds =
@@ -130,7 +130,7 @@ fn reply(place: &Place, dice: &mut Dice) -> Option<Request> {
     Some(Request::Branch(BranchRequest::Mark { branch: place.branch, items, act: Act::Reply }))
 }
 
-/// A server's answers: words, thoughts, state blocks, tool calls, cut streams.
+/// A server's answers: text, thinking, state blocks, tool calls, cut streams.
 fn scripts(dice: &mut Dice) -> Vec<Vec<Step>> {
     let state = "Fine.\n---STATE---\nGoal: finish\nOpen: none\n---END STATE---\n";
     (0..80)
@@ -155,7 +155,7 @@ fn called(n: usize, args: &str) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// Draws a draft's plan and sends exactly it; gives the digest that was drawn.
+/// Displays a draft's plan and sends exactly that. Returns the displayed digest.
 fn drawn_and_sent(client: &mut Client, branch: BranchId, draft: &Draft) -> Option<Hash> {
     let Ok(Planned::Plan { plan, request_digest, bytes, .. }) = client.plan(branch, draft) else { return None };
     assert!(plan.est_total <= plan.budget.prompt, "over budget");
@@ -167,7 +167,7 @@ fn drawn_and_sent(client: &mut Client, branch: BranchId, draft: &Draft) -> Optio
     Some(request_digest)
 }
 
-/// Every call so far: the bytes that arrived are the run's, are counted as the plan counts, and come out again in a replay.
+/// Every call so far: the received bytes are the run's, match the plan's count, and are the same in a replay.
 fn check_calls(client: &mut Client, server: &Server, from: usize) -> usize {
     let runs = client.runs();
     let requests = server.requests();
@@ -236,28 +236,33 @@ fn sent_history(seed: u64) {
     }
 }
 
-#[test]
-fn what_is_drawn_is_what_arrives_1() {
-    (0..50).for_each(sent_history);
+/// A quarter of the histories, so that the quarters run at the same time.
+fn sent_histories(quarter: u64) {
+    histories(20).for_each(|seed| sent_history(4 * seed + quarter));
 }
 
 #[test]
-fn what_is_drawn_is_what_arrives_2() {
-    (50..100).for_each(sent_history);
+fn displayed_plan_is_sent_1() {
+    sent_histories(0);
 }
 
 #[test]
-fn what_is_drawn_is_what_arrives_3() {
-    (100..150).for_each(sent_history);
+fn displayed_plan_is_sent_2() {
+    sent_histories(1);
 }
 
 #[test]
-fn what_is_drawn_is_what_arrives_4() {
-    (150..200).for_each(sent_history);
+fn displayed_plan_is_sent_3() {
+    sent_histories(2);
 }
 
-/// A model in memory that calls tools and keeps a state now and then.
-fn chatty(dice: &mut Dice) -> Arc<Model> {
+#[test]
+fn displayed_plan_is_sent_4() {
+    sent_histories(3);
+}
+
+/// An in-memory model that sometimes calls tools and keeps a state.
+fn random_model(dice: &mut Dice) -> Arc<Model> {
     let state = "So.\n---STATE---\nGoal: go\n---END STATE---\n";
     Model::new((0..200).map(|n| match dice.below(6) {
         0 => vec![Say::Call("echo".into(), format!("{{\"size\":{}}}", dice.below(600)))],
@@ -285,14 +290,14 @@ fn grown(bench: &Bench, dice: &mut Dice) -> (Client, BranchId) {
 }
 
 fn bench(dice: &mut Dice) -> Bench {
-    let mut bench = Bench::new(&chatty(dice));
+    let mut bench = Bench::new(&random_model(dice));
     bench.tools = Some(Arc::new(Echo));
     bench
 }
 
 #[test]
 fn branches_are_isolated() {
-    for seed in 0..30 {
+    for seed in histories(10) {
         let mut dice = Dice::new(seed + 1_000);
         let bench = bench(&mut dice);
         let (mut client, one) = grown(&bench, &mut dice);
@@ -317,8 +322,8 @@ fn branches_are_isolated() {
     }
 }
 
-/// What undo must restore: the plan of a fixed draft, and where the branch stands.
-fn standing(client: &mut Client, branch: BranchId) -> (Option<(Hash, Hash)>, Option<NodeId>, String, Overrides) {
+/// What undo must restore: the plan of a fixed draft, and the branch's head.
+fn undoable_state(client: &mut Client, branch: BranchId) -> (Option<(Hash, Hash)>, Option<NodeId>, String, Overrides) {
     let drawn = client.drawn(branch, &message("fixed"));
     let view = client.open();
     let found = view.branches.iter().find(|b| b.id == branch).unwrap().clone();
@@ -327,14 +332,14 @@ fn standing(client: &mut Client, branch: BranchId) -> (Option<(Hash, Hash)>, Opt
 
 #[test]
 fn undo_and_redo_restore_exactly() {
-    for seed in 0..30 {
+    for seed in histories(10) {
         let mut dice = Dice::new(seed + 2_000);
         let bench = bench(&mut dice);
         let (mut client, branch) = grown(&bench, &mut dice);
         let store = bench.store();
         let session = client.open().card.id;
         let count = |store: &pleach::store::Store| store.ops(session).unwrap().iter().filter(|op| !op.undone).count();
-        let mut trail = vec![standing(&mut client, branch)];
+        let mut trail = vec![undoable_state(&mut client, branch)];
         for n in 0..10 {
             let here = place(&mut client, Some(branch));
             let before = count(&store);
@@ -357,25 +362,29 @@ fn undo_and_redo_restore_exactly() {
                 }
             }
             let after = count(&store);
-            assert!(after <= before + 1, "one act, one operation");
+            assert!(after <= before + 1, "one act is one operation");
             if after > before {
-                trail.push(standing(&mut client, branch));
+                trail.push(undoable_state(&mut client, branch));
             }
         }
         for round in 0..2 {
             for step in (0..trail.len() - 1).rev() {
                 client.must(Request::Session(SessionRequest::Undo));
-                assert_eq!(standing(&mut client, branch), trail[step], "seed {seed} round {round} undo to {step}");
+                assert_eq!(
+                    undoable_state(&mut client, branch),
+                    trail[step],
+                    "seed {seed} round {round} undo to {step}"
+                );
             }
             for (step, there) in trail.iter().enumerate().skip(1) {
                 client.must(Request::Session(SessionRequest::Redo));
-                assert_eq!(standing(&mut client, branch), *there, "seed {seed} round {round} redo to {step}");
+                assert_eq!(undoable_state(&mut client, branch), *there, "seed {seed} round {round} redo to {step}");
             }
         }
     }
 }
 
-/// Regenerating the very last question where nothing stands below it is an ordinary turn, not an operation.
+/// Regenerating the last question with nothing below it is an ordinary turn, not an operation.
 fn place_moves(here: &Place, user: NodeId) -> bool {
     here.path.last().is_some_and(|head| head.id != user)
 }

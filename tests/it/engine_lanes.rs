@@ -1,5 +1,5 @@
-//! Policies through the whole engine: lanes that do not leak, replies that stay in their lane, the question that waits for
-//! an answer, and windows that follow the conversation.
+//! Policies through the whole engine: lanes that do not leak, replies that stay in their lane, a pending question that
+//! meets its answer, and windows that follow the conversation.
 
 use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::base::ids::{BranchId, NodeId};
@@ -54,18 +54,18 @@ fn lanes_do_not_leak_into_each_other() {
     let session = client.open().card.id;
     let nodes = path(&bench.store(), session, branch);
     let lanes: Vec<&str> = nodes.iter().map(|node| node.head.lane.as_str()).collect();
-    assert_eq!(lanes, ["", "", "billing", "billing", "", ""], "undo changes what comes, not what was said");
+    assert_eq!(lanes, ["", "", "billing", "billing", "", ""], "undo changes later requests, not messages");
     let now = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.lane.clone();
-    assert_eq!(now.as_deref(), Some("billing"), "a lane is set undoably");
+    assert_eq!(now.as_deref(), Some("billing"), "setting a lane can be undone");
 }
 
 fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Message(to)], act: Act::Reply }));
 }
 
-/// A reply to a reply is of the lane of its chain's root.
+/// A reply to a reply belongs to the lane of the chain's first message.
 #[test]
-fn a_chain_of_replies_is_one_lane() {
+fn reply_chain_is_one_lane() {
     let model = Model::new([text("one"), text("two"), text("three"), text("four")]);
     let bench = Bench::new(&model);
     let mut client = client(&bench, lanes());
@@ -81,14 +81,14 @@ fn a_chain_of_replies_is_one_lane() {
     client.say(branch, "about that");
     let nodes = path(&bench.store(), session, branch);
     let lane = format!("reply:{}", nodes[0].head.key.short());
-    assert_eq!(nodes[4].head.lane, lane, "rooted at the question whose answer is replied to");
+    assert_eq!(nodes[4].head.lane, lane, "the lane starts at the question of the first answer");
     assert!(nodes[4..].iter().all(|node| node.head.lane == lane));
     let last = body(&model, 3);
-    assert!(last.contains("about one") && !last.contains("second"), "the chain, and nothing beside it");
+    assert!(last.contains("about one") && !last.contains("second"), "the chain and nothing else");
 }
 
 #[test]
-fn a_waiting_question_meets_its_answer_and_nothing_else() {
+fn pending_question_meets_only_its_answer() {
     let asks = "Done.\n---STATE---\nGoal: ship\nPending: yes_no Shall I push it?\n---END STATE---";
     let model = Model::new([text(asks), text("Pushed."), text("fine"), text(asks), text("A poem.")]);
     let bench = Bench::new(&model);
@@ -99,9 +99,9 @@ fn a_waiting_question_meets_its_answer_and_nothing_else() {
         let plan = client.whole_plan(branch, &message(words));
         plan.included().any(|row| row.reason == Reason::Pending)
     };
-    assert!(!waits(&mut client, "Write a poem about the sea first"), "a new task is not hijacked");
+    assert!(!waits(&mut client, "Write a poem about the sea first"), "a new task does not answer the question");
     into_lane(&mut client, branch, "other");
-    assert!(!waits(&mut client, "yes"), "another lane asked nothing");
+    assert!(!waits(&mut client, "yes"), "another lane has no pending question");
     into_lane(&mut client, branch, "");
     assert!(waits(&mut client, "yes"));
     client.say(branch, "Yes.");
@@ -111,14 +111,14 @@ fn a_waiting_question_meets_its_answer_and_nothing_else() {
     client.say(branch, "good");
     client.say(branch, "Prepare the next one.");
     client.say(branch, "Write a poem about the sea first");
-    assert!(!waits(&mut client, "yes"), "a message that does not match clears it");
+    assert!(!waits(&mut client, "yes"), "a message that does not match clears the question");
     for run in client.runs() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
 }
 
 #[test]
-fn the_window_grows_with_errors_and_says_so() {
+fn window_grows_with_errors() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let adaptive = Adaptive { base: 1_000, ..Adaptive::default() };
@@ -146,7 +146,7 @@ fn the_window_grows_with_errors_and_says_so() {
 }
 
 #[test]
-fn levels_score_what_comes_again_above_what_does_not() {
+fn levels_score_recurring_items_higher() {
     let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
     let bench = Bench::new(&model);
     let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..Levels::default() };
@@ -167,16 +167,19 @@ fn levels_score_what_comes_again_above_what_does_not() {
     let plan = client.whole_plan(branch, &message("Does refresh_token expire?"));
     let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn);
     let out: Vec<(Option<u32>, &Reason)> = turns.map(|row| (row.source.turn, &row.reason)).collect();
-    assert!(matches!(out[..], [(Some(2), Reason::LevelFull { budget: 300..400 })]), "less what is permanent: {out:?}");
+    assert!(
+        matches!(out[..], [(Some(2), Reason::LevelFull { budget: 300..400 })]),
+        "less the permanent items: {out:?}"
+    );
     let first = plan.included().find(|row| row.source.turn == Some(1)).unwrap();
     assert_eq!(first.reason, Reason::WorkingLevel);
     let part = |name: &str| first.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;
     assert!(part("references") > 0 && part("task") > 0, "{:?}", first.scores.parts);
 }
 
-/// Of turns with equal scores, the one with the lower priority of its own leaves first.
+/// Of turns with equal scores, the one with the lower priority is left out first.
 #[test]
-fn a_message_added_with_a_priority_stays_longer() {
+fn higher_priority_stays_longer() {
     let bench = Bench::new(&Model::new([]));
     let none = Milli(0);
     let weights = Levels { recency: none, references: none, task: none, recent_share: none, ..Levels::default() };

@@ -1,6 +1,6 @@
-//! Turns through the whole engine: what is sent once, what is kept, what comes back, and what two windows do to each other.
+//! Turns through the whole engine: one POST, what is kept, recovery, and two windows on one store.
 
-use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, meddle, message, path, quirky, text};
+use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, message, path, quirk_failure, run_sql, text};
 use crate::support::server::{Server, end, send, stream, words};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::ids::{BranchId, NodeId, RunId};
@@ -88,7 +88,7 @@ fn two_quick_asks_are_one_call() {
 }
 
 #[test]
-fn a_latched_ask_can_be_taken_back() {
+fn queued_message_can_be_withdrawn() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -96,7 +96,7 @@ fn a_latched_ask_can_be_taken_back() {
     let ask = client.post(Request::Turn(TurnRequest::Ask { branch, draft: message("hi"), plan: None }));
     let cancel = client.post(Request::Turn(TurnRequest::Cancel { branch }));
     let (asked, cancelled) = (client.answer(ask), client.answer(cancel));
-    // Either the plan was quicker, and the turn was stopped, or nothing was ever sent.
+    // Either the plan was quicker, and the turn was stopped, or nothing was sent.
     assert!(cancelled.is_ok());
     if asked.is_err() {
         assert_eq!(model.bodies().len(), 0);
@@ -135,7 +135,7 @@ fn cancelled_before_and_after_the_first_word() {
 }
 
 #[test]
-fn every_bad_end_has_its_own() {
+fn every_failure_has_its_own_outcome() {
     let fail = || Say::Fail(ProviderErrorKind::Server);
     let model = Model::new([
         vec![fail()],
@@ -166,12 +166,12 @@ fn every_bad_end_has_its_own() {
 }
 
 #[test]
-fn another_body_is_another_run_and_never_a_third() {
+fn adapted_body_is_a_second_run_and_never_a_third() {
     let model = Model::new([
-        quirky(Quirk::MaxCompletionTokens),
+        quirk_failure(Quirk::MaxCompletionTokens),
         text("fine"),
-        quirky(Quirk::NoTemperature),
-        quirky(Quirk::NoTemperature),
+        quirk_failure(Quirk::NoTemperature),
+        quirk_failure(Quirk::NoTemperature),
     ]);
     let bench = Bench::new(&model);
     let warm = |setup: &mut pleach::engine::startup::setup::Setup| {
@@ -202,10 +202,10 @@ fn another_body_is_another_run_and_never_a_third() {
     assert!(!String::from_utf8_lossy(&model.bodies()[4]).contains("temperature"));
 }
 
-/// A server that asks for what the request is already: its sentence stands, and nothing is learned of it.
+/// A server that asks for a change that the request already has: its error is final, and nothing is learned.
 #[test]
-fn the_same_bytes_are_never_posted_twice() {
-    let model = Model::new([quirky(Quirk::NoTemperature), text("fine")]);
+fn same_bytes_are_never_posted_twice() {
+    let model = Model::new([quirk_failure(Quirk::NoTemperature), text("fine")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
@@ -220,7 +220,7 @@ fn the_same_bytes_are_never_posted_twice() {
 }
 
 #[test]
-fn calls_with_one_id_get_ids_of_their_own() {
+fn duplicate_call_ids_are_replaced() {
     let two = |a: &str, b: &str| {
         let call = |index: u32, id: &str| serde_json::json!({"index": index, "id": id, "function": {"name": "echo", "arguments": "{}"}});
         let calls = serde_json::json!({"choices": [{"delta": {"tool_calls": [call(0, a), call(1, b)]}, "finish_reason": "tool_calls"}]});
@@ -282,7 +282,7 @@ fn tools_in_a_folder() {
 }
 
 #[test]
-fn rounds_end_at_their_limit_and_go_on() {
+fn tool_rounds_stop_at_their_limit_and_continue() {
     let model = Model::new((0..3).map(|_| vec![call("echo", r#"{"size":50}"#)]).chain([text("now done")]));
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
@@ -308,7 +308,7 @@ fn rounds_end_at_their_limit_and_go_on() {
 }
 
 #[test]
-fn the_same_question_on_two_branches_at_once() {
+fn same_question_on_two_branches() {
     let hold = || vec![Say::Text("it".into()), Say::Hold, Say::Text(" is".into())];
     let model = Model::new([text("root"), hold(), hold()]);
     let bench = Bench::new(&model);
@@ -348,7 +348,7 @@ fn forked(client: &mut crate::support::bench::Client, branch: BranchId, at: Opti
 }
 
 #[test]
-fn stopping_saves_what_came() {
+fn stopping_keeps_the_partial_answer() {
     let model = Model::new([vec![Say::Text("half".into()), Say::Hold]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -367,7 +367,7 @@ fn stopping_saves_what_came() {
 }
 
 #[test]
-fn a_full_disk_keeps_the_answer_until_there_is_room() {
+fn full_disk_keeps_the_answer_until_there_is_room() {
     let model = Model::new([vec![Say::Text("precious".into()), Say::Hold, Say::Text(" words".into())]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -375,14 +375,14 @@ fn a_full_disk_keeps_the_answer_until_there_is_room() {
     client.send(branch, &message("hi")).unwrap();
     client.wait(0, streams);
     let full = "CREATE TRIGGER full BEFORE INSERT ON node BEGIN SELECT RAISE(ABORT, 'disk full'); END;";
-    meddle(&bench.store_path(), full);
+    run_sql(&bench.store_path(), full);
     model.release();
     client.wait(
         0,
         |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("stays on the screen")),
     );
     assert!(!client.seen.iter().any(|event| matches!(event, Event::Turn(TurnEvent::Closed { .. }))));
-    meddle(&bench.store_path(), "DROP TRIGGER full;");
+    run_sql(&bench.store_path(), "DROP TRIGGER full;");
     assert!(client.closed(0, branch).failure.is_none());
     let session = client.open().card.id;
     let nodes = path(&bench.store(), session, branch);
@@ -412,7 +412,7 @@ fn two_windows_on_one_store() {
 }
 
 #[test]
-fn a_branch_moved_in_another_window_keeps_the_answer_beside_it() {
+fn moved_branch_keeps_the_answer_beside_it() {
     let model = Model::new([text("one"), text("two"), vec![Say::Text("three".into()), Say::Hold]]);
     let bench = Bench::new(&model);
     let mut one = bench.start();
@@ -437,7 +437,7 @@ fn a_branch_moved_in_another_window_keeps_the_answer_beside_it() {
 }
 
 #[test]
-fn a_removed_message_is_gone_in_the_other_window_too() {
+fn removal_reaches_the_other_window() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut one = bench.start();
@@ -459,7 +459,7 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
     drop((one, two));
     let bytes = std::fs::read(bench.store_path()).unwrap();
     assert!(!bytes.windows(9).any(|w| w == b"swordfish"), "the text is still in the file");
-    // Saying the very same again is a new message, not the removed one.
+    // Sending the same text again creates a new message, not the removed one.
     let mut three = bench.start();
     three.open();
     three.must(Request::Branch(BranchRequest::MoveHead { branch, node: user, exact: true }));
@@ -471,7 +471,7 @@ fn a_removed_message_is_gone_in_the_other_window_too() {
 }
 
 #[test]
-fn a_dead_programs_run_is_recovered_and_never_sent_again() {
+fn crashed_run_is_recovered_and_not_sent_again() {
     let model = Model::new([text("first")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -518,7 +518,7 @@ fn a_dead_programs_run_is_recovered_and_never_sent_again() {
 }
 
 #[test]
-fn a_stale_plan_is_refused_and_an_equal_one_is_not() {
+fn stale_plan_is_refused() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -547,7 +547,7 @@ fn pin() -> Act {
 }
 
 #[test]
-fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
+fn reply_quotation_is_kept_by_regeneration() {
     let model = Model::new([text("the crane is red"), text("yes"), text("yes indeed"), text("later")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -574,11 +574,10 @@ fn a_reply_goes_with_its_message_and_with_every_new_answer_to_it() {
     }
 }
 
-/// A call is answered by a result that goes beside it. A hidden result, and that of a hidden call, go as text if they go at all;
-/// what is hidden between a call and its result parts them no more than if it were not there. A result that says nothing
-/// is an answer too.
+/// A call is answered by the result beside it. A hidden result, or the result of a hidden call, is sent as text if at
+/// all. Hidden messages between a call and its result do not separate them. An empty result is an answer too.
 #[test]
-fn a_call_is_answered_by_what_goes_beside_it() {
+fn calls_are_answered_by_adjacent_results() {
     let call = r#""tool_calls":[{"id":"k","type":"function","function":{"name":"read","arguments":"{}"}}]"#;
     let asks = |hidden: bool| format!(r#"{{"role":"assistant","content":"","hidden":{hidden},{call}}}"#);
     let result = |hidden: bool, said: &str| {
@@ -586,7 +585,7 @@ fn a_call_is_answered_by_what_goes_beside_it() {
     };
     let red = "the red crane";
     let aside = r#"{"role":"assistant","content":"an aside","hidden":true}"#.to_owned();
-    // The messages, the one that is included by hand, the results that are sent, and whether the result goes as text.
+    // The messages, the one included by hand, the results that are sent, and whether the result is sent as text.
     for (messages, include, answers, told) in [
         (vec![asks(false), result(true, red)], Some(2), vec!["[cancelled]"], true),
         (vec![asks(false), result(true, red)], None, vec!["[cancelled]"], false),
@@ -628,7 +627,7 @@ fn a_call_is_answered_by_what_goes_beside_it() {
 }
 
 #[test]
-fn a_regenerated_turn_has_its_own_marks() {
+fn regenerated_turn_has_its_own_marks() {
     let model = Model::new([text("first"), text("second")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -649,7 +648,7 @@ fn a_regenerated_turn_has_its_own_marks() {
 }
 
 #[test]
-fn forks_begin_after_whole_atoms() {
+fn forks_start_after_whole_atoms() {
     let model = Model::new([vec![call("echo", "{}"), call("echo", "{}")], vec![Say::Text("x".into()), Say::Hold]]);
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
@@ -673,7 +672,7 @@ fn forks_begin_after_whole_atoms() {
 }
 
 #[test]
-fn what_a_server_tells_of_its_models_is_remembered() {
+fn model_details_from_a_server_are_stored() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -690,9 +689,9 @@ fn what_a_server_tells_of_its_models_is_remembered() {
 }
 
 /// Pieces that end with a failure.
-struct Torn(Vec<Piece>);
+struct FailingPieces(Vec<Piece>);
 
-impl Pieces for Torn {
+impl Pieces for FailingPieces {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         if self.0.is_empty() { Err(Failure::user("The disk is gone.")) } else { Ok(Some(self.0.remove(0))) }
     }
@@ -703,7 +702,7 @@ impl Pieces for Torn {
 }
 
 #[test]
-fn an_interrupted_import_goes_on_where_it_stopped() {
+fn interrupted_import_resumes() {
     let line = |n: u32| {
         let parent = n.checked_sub(1).map_or("null".into(), |n| format!("\"{n}\""));
         format!("{{\"id\":\"{n}\",\"parent\":{parent},\"role\":\"user\",\"content\":\"text {n}\",\"session\":\"s\"}}\n")
@@ -715,7 +714,7 @@ fn an_interrupted_import_goes_on_where_it_stopped() {
     let mut client = bench.start();
     let mut before = 0;
     for cut in [2, 3, 4, 5] {
-        let torn = Incoming::new(Torn(pieces[..cut].to_vec()));
+        let torn = Incoming::new(FailingPieces(pieces[..cut].to_vec()));
         assert!(client.ask(Request::Session(SessionRequest::Import { reading: torn })).is_err());
         let written = bench.store().sessions().unwrap().first().map_or(0, |card| card.messages);
         assert!(written >= before && written.is_multiple_of(1_000), "{written}");
@@ -736,7 +735,7 @@ fn an_interrupted_import_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn an_own_export_comes_back_as_the_same_tree() {
+fn export_imports_as_the_same_tree() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -781,7 +780,7 @@ fn an_own_export_comes_back_as_the_same_tree() {
 }
 
 #[test]
-fn marks_that_cannot_count_are_refused() {
+fn ineffective_marks_are_refused() {
     let model = Model::new([text("one")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -811,7 +810,7 @@ fn marks_that_cannot_count_are_refused() {
 }
 
 #[test]
-fn the_budget_that_a_blocked_call_advises_is_enough() {
+fn suggested_budget_is_enough() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -828,9 +827,9 @@ fn the_budget_that_a_blocked_call_advises_is_enough() {
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
 }
 
-/// The line under a message counts what was marked or looked up for it: not the turns, not the texts of every call.
+/// The line under a message counts items that were marked or found for it: neither turns nor texts of every call.
 #[test]
-fn texts_of_every_call_are_not_counted_as_attached() {
+fn constant_texts_are_not_counted_as_attached() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let branch = client.session();
@@ -847,9 +846,9 @@ fn texts_of_every_call_are_not_counted_as_attached() {
     assert_eq!(counted, [(0, false), (0, false), (1, true)]);
 }
 
-/// No budget helps a message that the model's window cannot hold, and none is advised.
+/// No budget helps a message that is larger than the model's window, so none is suggested.
 #[test]
-fn no_budget_above_the_window_is_advised() {
+fn no_budget_above_the_window_is_suggested() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -868,7 +867,7 @@ fn no_budget_above_the_window_is_advised() {
     }
 }
 
-/// A session of so many words that indexing them takes a while.
+/// A session with so many words that indexing takes a while.
 fn long(bench: &Bench) {
     let line = |turn: usize, role: &str, words: String| {
         let (id, parent) = match role {
@@ -902,7 +901,7 @@ fn searched(plan: &pleach::domain::planning::plan::ContextPlan) -> (bool, bool) 
 }
 
 #[test]
-fn older_messages_are_indexed_beside_the_plans() {
+fn older_messages_are_indexed_in_the_background() {
     let model = Model::new([text("one"), text("two"), text("three")]);
     let bench = Bench::new(&model);
     long(&bench);
@@ -911,7 +910,7 @@ fn older_messages_are_indexed_beside_the_plans() {
     let draft = message("Which port does the proxy listen on?");
     let from = client.seen.len();
     let first = client.whole_plan(branch, &draft);
-    assert_eq!(searched(&first), (false, true), "the plan does not wait for the words of 3 MB");
+    assert_eq!(searched(&first), (false, true), "the plan does not wait for indexing 3 MB");
     let done =
         |event: &Event| matches!(event, Event::Indexing(IndexingEvent::Messages { done, total }) if done == total);
     let at = client.wait(from, done);
@@ -922,12 +921,12 @@ fn older_messages_are_indexed_beside_the_plans() {
     assert!(steps > 2, "in steps: {steps}");
     let again = client.wait(at, |event| matches!(event, Event::Planned { .. }));
     let Event::Planned { planned: Planned::Plan { plan, .. }, .. } = &client.seen[again] else { panic!() };
-    assert_eq!(searched(plan), (true, false), "and is made again with them");
+    assert_eq!(searched(plan), (true, false), "and is planned again with them");
     client.stop();
 }
 
 #[test]
-fn what_was_on_the_screen_goes_though_the_index_grew() {
+fn displayed_plan_is_sent_while_the_index_grows() {
     let model = Model::new([text("one")]);
     let bench = Bench::new(&model);
     long(&bench);
@@ -948,7 +947,7 @@ fn what_was_on_the_screen_goes_though_the_index_grew() {
 }
 
 #[test]
-fn a_call_waits_for_older_messages_or_goes_without() {
+fn call_waits_for_the_index_or_goes_without() {
     let model = Model::new([text("one"), text("two")]);
     let bench = Bench::new(&model);
     long(&bench);
@@ -958,7 +957,7 @@ fn a_call_waits_for_older_messages_or_goes_without() {
     let waits = client.post(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None }));
     let from = client.seen.len();
     client.wait(from, |event| matches!(event, Event::Indexing(IndexingEvent::Messages { .. })));
-    assert!(model.bodies().is_empty(), "nothing goes before it is looked up");
+    assert!(model.bodies().is_empty(), "nothing is sent before the search");
     let hurried = Draft { search: SearchWish::Never, ..draft.clone() };
     client.send(branch, &hurried).unwrap();
     let taken_back = client.answer(waits).unwrap_err();
@@ -970,13 +969,13 @@ fn a_call_waits_for_older_messages_or_goes_without() {
     let (_, stored) = bench.store().plan_by_prefix(&run.plan.to_string()).unwrap().remove(0);
     assert!(stored.contains("\"not_wanted\"") && stored.contains("\"warning\":\"not_searched\""), "{stored}");
     client.turn(branch, &draft);
-    assert!(body(1).contains("48213"), "a patient one finds it");
+    assert!(body(1).contains("48213"), "a patient session finds it");
     assert_eq!(model.bodies().len(), 2);
     client.stop();
 }
 
 #[test]
-fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
+fn files_attach_only_from_a_trusted_folder_and_masked() {
     let model = Model::new([]);
     let mut bench = Bench::new(&model);
     std::fs::write(bench.workspace.join("notes.md"), "key = ghp_abcdefghijklmnopqrstuvwxyz0123456789\n").unwrap();
@@ -998,7 +997,7 @@ fn files_go_with_a_message_only_from_a_trusted_folder_and_masked() {
 }
 
 #[test]
-fn the_text_of_a_row_names_the_calls_that_it_sends() {
+fn row_text_names_its_tool_calls() {
     let bench = Bench::new(&Model::new([vec![call("look", "{}")], text("Nothing there.")]));
     let mut client = bench.start();
     let branch = client.session();
@@ -1010,7 +1009,7 @@ fn the_text_of_a_row_names_the_calls_that_it_sends() {
 }
 
 #[test]
-fn a_search_says_whether_there_is_more_than_it_brings() {
+fn search_reports_whether_there_is_more() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let branch = client.session();

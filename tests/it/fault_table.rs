@@ -1,12 +1,12 @@
-//! The fault table, held: for each of its rows the tests that keep it. Rows 1 to 8 are the terminal's, 9 to 17 what servers
-//! send, 18 to 26 the store's, 27 to 31 keys, foreign text and tools, D1 to D5 faults of packages; the named ones were found
-//! by attacks on the whole program.
+//! The table of faults with the tests that cover each row. Rows 1 to 8 concern the terminal, 9 to 17 servers, 18 to 26
+//! the store, 27 to 31 keys, foreign text, and tools, and D1 to D5 dependencies. Rows with names come from attacks on
+//! the whole program.
 //! Not for: the tests themselves.
 
-/// A row, a file, and the tests in it that hold the row.
+/// A row, a file, and the tests in it that cover the row.
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
-/// Packages, and what servers send.
+/// Dependencies, and what servers send.
 const SERVERS: &[Row] = &[
     (
         "D1 a tokenizer fails",
@@ -22,25 +22,21 @@ const SERVERS: &[Row] = &[
     ("D3 a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_no_stream", "any_body_is_survived"]),
     ("D4 no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_it"]),
     ("D4 sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_are_all_numbered_zero"]),
-    (
-        "D5 a terminal that is gone",
-        "tests/it/pty/terminal_lost.rs",
-        &["the_window_is_closed_in_the_middle_of_an_answer"],
-    ),
+    ("D5 a terminal that is gone", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer"]),
     ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
     (
         "9 every split",
         "src/llm/stream.rs",
         &["every_split_reads_the_same", "texts_cut_anywhere_and_sent_in_any_order_come_whole"],
     ),
-    ("9 every split", "tests/it/wire.rs", &["splits_on_the_socket_change_nothing"]),
+    ("9 every split", "tests/it/wire.rs", &["socket_splits_change_nothing"]),
     ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
     ("9 halves of characters", "src/llm/halves.rs", &["any_cut_between_units_gives_the_same_text"]),
-    ("9 halves of characters", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
-    ("10 dialects", "tests/it/wire.rs", &["every_dialect_reads_as_expected"]),
+    ("9 halves of characters", "tests/it/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("10 dialects", "tests/it/wire.rs", &["every_dialect_is_read"]),
     ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
-    ("10 absurd usage", "tests/it/wire_faults.rs", &["absurd_numbers_of_cached_tokens_are_bounded_and_told"]),
-    ("11 calls in pieces", "tests/it/wire.rs", &["tool_calls_come_together"]),
+    ("10 absurd usage", "tests/it/wire_faults.rs", &["absurd_cached_tokens_are_bounded_and_reported"]),
+    ("11 calls in pieces", "tests/it/wire.rs", &["tool_calls_are_assembled"]),
     (
         "11 calls in pieces",
         "src/llm/chunk.rs",
@@ -53,72 +49,64 @@ const SERVERS: &[Row] = &[
             "interleaved_calls_come_together",
         ],
     ),
-    ("11 calls with one id", "tests/it/engine_turns.rs", &["calls_with_one_id_get_ids_of_their_own"]),
+    ("11 calls with one id", "tests/it/engine_turns.rs", &["duplicate_call_ids_are_replaced"]),
     ("11 a call without a name", "src/llm/stream.rs", &["no_words_a_filter_or_a_call_without_a_name_are_no_success"]),
-    (
-        "11 unreadable arguments",
-        "tests/it/wire_faults.rs",
-        &["a_call_whose_arguments_cannot_be_read_is_answered_and_not_run"],
-    ),
+    ("11 unreadable arguments", "tests/it/wire_faults.rs", &["unreadable_arguments_are_answered_and_not_run"]),
     (
         "12 no end, a reset, an error in the middle, another body",
         "tests/it/wire.rs",
         &[
-            "a_stream_without_an_end_is_truncated",
-            "a_cut_chunked_body_is_truncated",
-            "a_reset_keeps_what_came",
-            "an_error_in_the_middle_is_not_retried",
-            "a_body_that_is_no_stream_says_what_it_is",
-            "an_open_connection_after_the_finish_reason_is_not_waited_for",
+            "stream_without_an_end_is_truncated",
+            "cut_chunked_body_is_truncated",
+            "reset_keeps_the_received_text",
+            "error_during_a_stream_is_not_retried",
+            "unexpected_body_is_described",
+            "open_connection_after_the_finish_reason_is_closed",
         ],
     ),
     ("12 an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
     ("12 bodies by name", "src/llm/body.rs", &["bodies_are_named_for_what_they_are"]),
-    ("12 every end", "tests/it/engine_turns.rs", &["every_bad_end_has_its_own"]),
-    ("12 every end", "tests/it/wire_faults.rs", &["each_row_of_the_fault_table"]),
-    ("13 silence", "tests/it/wire.rs", &["silence_is_given_up", "comments_alone_still_let_it_be_stopped"]),
-    ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_is_quick_and_closes_the_socket"]),
+    ("12 every end", "tests/it/engine_turns.rs", &["every_failure_has_its_own_outcome"]),
+    ("12 every end", "tests/it/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("13 silence", "tests/it/wire.rs", &["silent_server_times_out", "stream_of_comments_can_be_stopped"]),
+    ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_closes_the_socket_quickly"]),
     ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
-    ("13 nobody there", "tests/it/wire.rs", &["nobody_there_is_tried_twice"]),
-    ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["who_cannot_be_reached_is_named_and_nothing_is_kept"]),
+    ("13 nobody there", "tests/it/wire.rs", &["refused_connection_is_tried_twice"]),
+    ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["unreachable_server_is_named_and_nothing_stored"]),
     ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_is_spread"]),
     (
         "14 only what passes, before the first event",
         "tests/it/wire.rs",
         &[
-            "a_rate_limit_is_waited_out_as_asked",
-            "a_long_retry_after_is_told_and_not_waited_for",
-            "failing_servers_are_asked_as_often_as_the_profile_says",
-            "what_does_not_pass_is_asked_once",
-            "a_wait_can_be_stopped",
+            "rate_limit_is_waited_out",
+            "long_retry_after_is_reported_and_not_waited_for",
+            "retries_follow_the_profile",
+            "permanent_errors_are_not_retried",
+            "retry_wait_can_be_stopped",
         ],
     ),
-    ("15 one POST", "tests/it/wire.rs", &["a_connection_that_breaks_after_the_post_is_not_tried_again"]),
+    ("15 one POST", "tests/it/wire.rs", &["broken_connection_after_the_post_is_not_retried"]),
     (
         "15 one POST",
         "tests/it/engine_turns.rs",
         &[
             "one_post_and_events_in_order",
             "two_quick_asks_are_one_call",
-            "the_same_bytes_are_never_posted_twice",
-            "a_dead_programs_run_is_recovered_and_never_sent_again",
+            "same_bytes_are_never_posted_twice",
+            "crashed_run_is_recovered_and_not_sent_again",
         ],
     ),
-    ("15 quirks", "tests/it/wire_faults.rs", &["quirks_are_learned_by_model_shown_and_forgotten"]),
+    ("15 quirks", "tests/it/wire_faults.rs", &["quirks_are_learned_for_each_model_shown_and_forgotten"]),
     (
         "16 stopped",
         "tests/it/engine_turns.rs",
-        &["cancelled_before_and_after_the_first_word", "stopping_saves_what_came"],
+        &["cancelled_before_and_after_the_first_word", "stopping_keeps_the_partial_answer"],
     ),
-    ("17 killed", "tests/it/crash.rs", &["sixty_kills_in_a_stream_lose_nothing", "a_kill_before_the_first_word"]),
-    ("27 keys", "tests/it/wire.rs", &["no_error_shows_the_key"]),
-    ("27 keys", "tests/it/cli.rs", &["the_key_goes_to_the_server_and_nowhere_else"]),
-    (
-        "27 keys",
-        "tests/it/wire_faults.rs",
-        &["what_diagnostics_quote_is_free_of_keys_bounded_and_goes_with_its_message"],
-    ),
-    ("31 another host", "tests/it/wire.rs", &["a_redirect_carries_no_key_anywhere"]),
+    ("17 killed", "tests/it/crash.rs", &["kills_during_a_stream_lose_nothing", "kill_before_the_first_word"]),
+    ("27 keys", "tests/it/wire.rs", &["errors_never_show_the_key"]),
+    ("27 keys", "tests/it/cli.rs", &["api_key_is_sent_only_to_the_server"]),
+    ("27 keys", "tests/it/wire_faults.rs", &["diagnostics_are_bounded_masked_and_removed_with_their_message"]),
+    ("31 another host", "tests/it/wire.rs", &["redirects_never_carry_the_key"]),
 ];
 
 /// The terminal.
@@ -131,7 +119,7 @@ const TERMINAL: &[Row] = &[
             "after_signals",
             "with_the_mouse_taken",
             "after_a_panic",
-            "a_panic_in_a_call_ends_only_the_call",
+            "panic_in_a_call_ends_only_the_call",
             "after_a_failed_start",
             "ctrl_c_at_once",
         ],
@@ -139,15 +127,15 @@ const TERMINAL: &[Row] = &[
     (
         "2 into the background",
         "tests/it/pty/shell.rs",
-        &["into_the_background_and_back", "a_stopped_program_ends_with_its_terminal"],
+        &["suspend_and_resume", "stopped_program_ends_with_its_terminal"],
     ),
-    ("3 closed", "tests/it/pty/terminal_lost.rs", &["the_window_is_closed_in_the_middle_of_an_answer", "in_tmux"]),
-    ("4 sizes", "tests/it/pty/sizes.rs", &["a_storm_of_sizes", "from_one_cell_to_a_wall"]),
+    ("3 closed", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer", "in_tmux"]),
+    ("4 sizes", "tests/it/pty/sizes.rs", &["many_size_changes", "tiny_and_huge_sizes"]),
     ("4 sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
     (
         "5 pastes",
         "tests/it/pty/journeys.rs",
-        &["an_enormous_paste", "a_paste_that_holds_its_own_end", "a_paste_without_brackets"],
+        &["enormous_paste", "paste_that_contains_its_end_marker", "paste_without_brackets"],
     ),
     ("5 pastes", "src/tui/shell/input.rs", &["a_long_burst_is_one_paste", "a_line_end_inside_a_burst_is_text"]),
     ("6 widths", "src/tui/text/wrap.rs", &["never_wider_than_the_room"]),
@@ -155,29 +143,29 @@ const TERMINAL: &[Row] = &[
     (
         "7 sequences",
         "tests/it/pty/hostile_text.rs",
-        &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_give_addresses_and_nothing_else"],
+        &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_contain_only_addresses"],
     ),
-    ("7 sequences", "tests/it/cli_bad.rs", &["no_text_from_outside_acts_on_a_terminal"]),
+    ("7 sequences", "tests/it/cli_bad.rs", &["hostile_text_never_controls_the_terminal"]),
     ("7 sequences", "src/domain/base/safe_text.rs", &["no_control_survives", "nothing_that_acts_is_copied"]),
     (
         "8 invisible text",
         "src/domain/base/safe_text.rs",
         &["tag_characters_are_seen", "every_character_that_nobody_sees_is_marked", "exact_is_reversible"],
     ),
-    ("8 invisible text in pipes", "tests/it/folder.rs", &["a_pipe_gets_what_nobody_sees_escaped_on_request"]),
+    ("8 invisible text in pipes", "tests/it/folder.rs", &["invisible_characters_are_escaped_on_request"]),
 ];
 
-/// The store, and what comes into it.
+/// The store, imports, and exports.
 const STORE: &[Row] = &[
     (
         "18 whole or not at all",
         "tests/it/crash.rs",
-        &["a_kill_in_any_write_loses_nothing", "sixty_kills_in_a_stream_lose_nothing"],
+        &["kills_during_writes_lose_nothing", "kills_during_a_stream_lose_nothing"],
     ),
     (
         "19 several programs",
         "tests/it/cli_many.rs",
-        &["eight_programs_take_fifty_turns_each_on_one_store", "eight_programs_take_turns_on_one_branch"],
+        &["eight_processes_share_one_store", "eight_processes_take_turns_on_one_branch"],
     ),
     ("19 several programs", "src/store/tests/many.rs", &["eight_windows_write_without_an_error"]),
     (
@@ -188,7 +176,7 @@ const STORE: &[Row] = &[
     (
         "19 one branch asked at once",
         "tests/it/cli_many.rs",
-        &["without_waiting_one_asks_and_the_others_are_refused", "who_waits_goes_on_after_a_kill_and_may_leave"],
+        &["without_waiting_others_are_refused", "waiting_process_continues_after_a_kill"],
     ),
     (
         "20 no log, no right to write",
@@ -201,13 +189,9 @@ const STORE: &[Row] = &[
     ),
     ("20 an import into a store that cannot be written", "tests/it/cli_bad.rs", &["a_read_only_folder"]),
     ("21 a full disk", "src/store/tests/files.rs", &["a_full_disk_is_survived"]),
-    ("21 a full disk", "tests/it/crash.rs", &["a_full_disk_in_the_middle_of_an_answer"]),
-    (
-        "21 a full disk",
-        "tests/it/pty/damage.rs",
-        &["a_full_disk_in_the_middle_of_an_answer", "quitting_on_a_full_disk"],
-    ),
-    ("21 output without room", "tests/it/cli_bad.rs", &["standard_output_without_room"]),
+    ("21 a full disk", "tests/it/crash.rs", &["full_disk_during_an_answer"]),
+    ("21 a full disk", "tests/it/pty/damage.rs", &["full_disk_during_an_answer", "quitting_on_a_full_disk"]),
+    ("21 output without room", "tests/it/cli_bad.rs", &["failing_standard_output"]),
     (
         "22 damage",
         "src/store/tests/damage.rs",
@@ -220,14 +204,14 @@ const STORE: &[Row] = &[
     (
         "22 damage",
         "tests/it/pty/damage.rs",
-        &["nothing_changes_without_an_answer", "from_the_newest_backup", "and_from_nothing"],
+        &["nothing_changes_without_an_answer", "from_the_newest_backup", "from_an_empty_store"],
     ),
     (
         "22 silent damage",
         "src/store/tests/damage.rs",
         &["a_store_without_content_beside_a_backup_is_asked_about", "what_stands_on_sound_pages_is_examined"],
     ),
-    ("22 silent damage", "tests/it/cli_bad.rs", &["a_store_that_vanished_and_one_with_a_hole"]),
+    ("22 silent damage", "tests/it/cli_bad.rs", &["vanished_store_and_missing_content"]),
     (
         "23 checked after an unclean end only",
         "src/store/tests/damage.rs",
@@ -243,7 +227,7 @@ const STORE: &[Row] = &[
             "a_kill_in_the_middle_leaves_the_old_store",
         ],
     ),
-    ("24 versions", "tests/it/cli_bad.rs", &["a_store_of_a_newer_program"]),
+    ("24 versions", "tests/it/cli_bad.rs", &["store_of_a_newer_version"]),
     ("25 modes of files", "src/store/tests/files.rs", &["only_the_owner_reads_the_files"]),
     ("25 modes of files", "src/config/load_tests.rs", &["modes_are_private_and_loose_ones_are_mentioned"]),
     (
@@ -267,61 +251,61 @@ const STORE: &[Row] = &[
         ],
     ),
     ("stored plans read back", "src/store/tables/packed_plans.rs", &["every_plan_reads_as_it_was_stored"]),
-    ("imports at once", "tests/it/cli_exchange.rs", &["imports_at_once_add_a_conversation_once"]),
+    ("imports at once", "tests/it/cli_exchange.rs", &["concurrent_imports_add_a_conversation_once"]),
     (
         "input without bounds",
         "tests/it/cli_exchange.rs",
-        &["no_shape_of_file_takes_more_than_200_mb", "a_message_without_end_is_refused"],
+        &["import_memory_stays_below_200_mb", "endless_message_is_refused"],
     ),
     ("input without bounds", "tests/it/cli_bad.rs", &["ten_megabytes_on_standard_input"]),
 ];
 
-/// Foreign text, and what tools may do.
+/// Foreign text, and tools.
 const TOOLS: &[Row] = &[
     (
         "28 secrets",
         "src/export/secrets.rs",
         &["every_rule_has_a_sample_and_masks_it", "innocent_text_stays", "a_megabyte_takes_a_moment_only"],
     ),
-    (
-        "29 foreign text is data",
-        "tests/it/project.rs",
-        &["text_that_poses_as_something_else_stays_inside_its_delimiters"],
-    ),
+    ("29 foreign text is data", "tests/it/project.rs", &["imitated_delimiters_stay_inside"]),
     ("29 foreign text is data", "src/context/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
-    ("29 an imported state block", "tests/it/folder.rs", &["a_state_that_came_with_an_import_counts_after_a_yes"]),
+    ("29 an imported state block", "tests/it/folder.rs", &["imported_state_needs_approval"]),
     (
         "30 out of the folder",
         "src/tools/tests.rs",
-        &["nothing_leads_out", "pipes_devices_and_folders_are_refused_at_once", "ten_thousand_races_lead_nowhere"],
+        &[
+            "no_path_leads_out",
+            "pipes_devices_and_folders_are_refused_without_blocking",
+            "swapped_links_never_lead_out_of_reads",
+        ],
     ),
     (
         "30 out of the folder",
-        "src/tools/acting_tests.rs",
-        &["nothing_is_written_outside_or_to_what_is_no_file", "ten_thousand_races_write_nothing_outside"],
+        "src/tools/effect_tests.rs",
+        &["only_regular_files_inside_are_written", "swapped_links_never_lead_out_of_writes"],
     ),
     (
         "30 a command reaches outside",
         "tests/it/sandbox_attacks.rs",
-        &["nothing_reaches_out_as_any_user_on_any_system", "what_a_command_needs_works_as_any_user_on_any_system"],
+        &["attacks_fail_as_any_user_on_any_system", "needed_commands_work_as_any_user_on_any_system"],
     ),
     (
         "30 a command reaches outside",
         "tests/it/sandbox_commands.rs",
         &[
             "nothing_outside_is_read_or_written",
-            "no_network_no_tracing_no_new_spaces",
-            "a_fork_bomb_is_ended",
-            "the_environment_holds_no_secrets",
+            "no_network_tracing_or_new_namespaces",
+            "fork_bomb_is_killed",
+            "environment_contains_no_secrets",
         ],
     ),
-    ("30 scratch folders", "tests/it/sandbox_attacks.rs", &["what_a_killed_program_left_is_cleared_at_the_next_start"]),
+    ("30 scratch folders", "tests/it/sandbox_attacks.rs", &["next_start_clears_what_a_killed_program_left"]),
     (
         "denied files",
         "tests/it/deny_rules.rs",
-        &["no_command_brings_out_what_a_rule_denies", "a_rule_given_now_holds_for_the_next_look"],
+        &["no_command_reveals_denied_files", "new_rules_apply_to_the_next_read"],
     ),
-    ("denied files", "src/tools/tests.rs", &["no_tool_shows_a_file_that_a_rule_keeps_back"]),
+    ("denied files", "src/tools/tests.rs", &["no_tool_shows_a_denied_file"]),
     (
         "rules with a star",
         "src/domain/tool/indirect_commands.rs",
@@ -330,31 +314,28 @@ const TOOLS: &[Row] = &[
     (
         "a folder's own settings",
         "tests/it/folder.rs",
-        &[
-            "a_folders_settings_take_effect_only_after_trust_and_a_yes_to_them",
-            "a_faulty_file_of_a_folder_stops_no_command",
-        ],
+        &["folder_settings_need_trust_and_approval", "faulty_folder_file_breaks_no_command"],
     ),
-    ("files that steer the program", "tests/it/consent.rs", &["a_file_that_steers_the_program_is_asked_about_alone"]),
+    ("files that steer the program", "tests/it/consent.rs", &["control_files_are_approved_one_by_one"]),
     (
         "a yes to what was not seen",
         "tests/it/screens/consent.rs",
         &[
-            "a_tail_behind_blank_lines_is_seen",
-            "a_yes_counts_once_the_end_was_on_the_screen",
-            "a_long_command_hides_nothing",
+            "text_after_blank_lines_is_visible",
+            "approval_counts_once_the_end_was_visible",
+            "long_command_is_shown_completely",
         ],
     ),
 ];
 
 #[test]
-fn each_row_has_tests_that_exist() {
+fn every_row_names_existing_tests() {
     for (row, file, tests) in [TERMINAL, SERVERS, STORE, TOOLS].concat() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{row}: {file}: {error}"));
         for test in tests {
             let at = source.find(&format!("fn {test}(")).unwrap_or_else(|| panic!("{row}: {file} has no {test}"));
-            // Its attributes stand right before it.
+            // The test's attributes are directly above it.
             let above = source[..at].lines().rev().map(str::trim).filter(|line| !line.is_empty());
             let attributes: Vec<&str> = above.take_while(|line| line.starts_with("#[")).collect();
             assert!(attributes.contains(&"#[test]"), "{row}: {test} in {file} is no test");
@@ -363,9 +344,9 @@ fn each_row_has_tests_that_exist() {
     }
 }
 
-/// Every row of the table is named, so that a new one is not forgotten.
+/// Every row number is present, so that a new row is not forgotten.
 #[test]
-fn every_number_is_there() {
+fn every_row_number_is_present() {
     let all = [TERMINAL, SERVERS, STORE, TOOLS].concat();
     let expected = (1..=31).map(|number| number.to_string()).chain((1..=5).map(|number| format!("D{number}")));
     for number in expected {

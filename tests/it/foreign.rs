@@ -1,5 +1,5 @@
-//! A conversation with a server that nobody here wrote: for every call, what its journal holds is the request of the
-//! plan, and the meter is the count of that body.
+//! A conversation with a third-party server: for every call its journal contains the plan's request, and the meter is
+//! the count of that body.
 
 use crate::support::binary::Home;
 use crate::support::foreign::{Aimock, KEY};
@@ -11,8 +11,7 @@ use serde_json::Value;
 struct Chat {
     home: Home,
     server: Aimock,
-    /// What the dry run before each call printed; none for later rounds, which are solved
-    /// from what the tools said.
+    /// The output of the dry run before each call. `None` for later rounds, which depend on tool results.
     planned: Vec<Option<Value>>,
 }
 
@@ -35,7 +34,7 @@ impl Chat {
         said.out
     }
 
-    /// What came, parsed.
+    /// Standard output, parsed as JSON.
     fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.say(&[args, &["--json"]].concat())).unwrap()
     }
@@ -44,27 +43,27 @@ impl Chat {
         self.turn(&["plan", text], &["ask", text])
     }
 
-    /// A dry run, and what it is the dry run of.
+    /// Runs the dry run and then the command itself.
     fn turn(&mut self, dry: &[&str], ask: &[&str]) -> Value {
         let before = self.server.bodies().len();
         let plan = self.json(dry);
         let body: Value = serde_json::from_str(&self.say(&[dry, &["--request"]].concat())).unwrap();
         let answer = self.json(ask);
-        assert_eq!(answer["runs"][0]["plan_id"], plan["plan_id"], "the plan that was shown is the plan that went");
+        assert_eq!(answer["runs"][0]["plan_id"], plan["plan_id"], "the displayed plan was sent");
         assert_eq!(answer["runs"][0]["est_total"], plan["est_total"]);
         self.planned.push(Some(body));
         self.planned.resize(before + answer["runs"].as_array().unwrap().len(), None);
         answer
     }
 
-    /// The newest message of the person's own; cards in it may make the mock call a tool behind it.
+    /// The newest message of the user. Cards in it may make the mock call a tool.
     fn asked(&self) -> String {
         let list = self.json(&["message", "list"]);
         let list = list.as_array().unwrap();
         list.iter().rfind(|message| message["role"] == "user").unwrap()["id"].as_str().unwrap().to_owned()
     }
 
-    /// The n-th message of the branch from its end.
+    /// The nth message of the branch, counted from its end.
     fn message(&self, back: usize) -> String {
         let list = self.json(&["message", "list"]);
         let list = list.as_array().unwrap();
@@ -77,7 +76,7 @@ fn conversation(chat: &mut Chat) {
     chat.say(&["pin", &chat.message(1)]);
     chat.ask("And what would you change?");
     let read = chat.ask("Read NOTES.md and say what it asks for.");
-    assert_eq!(read["runs"].as_array().unwrap().len(), 2, "a call that wants tools, and one with their results");
+    assert_eq!(read["runs"].as_array().unwrap().len(), 2, "a request with tools and one with their results");
     chat.say(&["exclude", &chat.message(0), "--message"]);
     chat.ask("Think first, then answer.");
     chat.say(&["branch", "fork", "with-trace", "--at", &chat.message(2)]);
@@ -96,12 +95,12 @@ fn conversation(chat: &mut Chat) {
     chat.turn(&["plan", "--edit", &message, words], &["edit", &message, words]);
 }
 
-/// Every body as JSON, and what it counts.
+/// Compares every body as JSON, and its count.
 fn compare(chat: &Chat) {
     let bodies = chat.server.bodies();
     let runs = chat.json(&["plans", "list"]);
     let runs = runs.as_array().unwrap();
-    assert_eq!(runs.len(), bodies.len(), "a run for every request, a request for every run");
+    assert_eq!(runs.len(), bodies.len(), "a run for every request, and a request for every run");
     assert_eq!(chat.planned.len(), bodies.len());
     let counter = Tokenizers::new();
     for (index, (run, body)) in runs.iter().zip(&bodies).enumerate() {
@@ -119,7 +118,7 @@ fn compare(chat: &Chat) {
 }
 
 #[test]
-fn every_call_of_a_conversation_is_its_plan() {
+fn every_call_matches_its_plan() {
     let Some(server) = Aimock::start() else { return };
     let mut chat = Chat::start(server);
     conversation(&mut chat);
@@ -130,10 +129,10 @@ fn every_call_of_a_conversation_is_its_plan() {
     assert!(!stored.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "the key is nowhere in the store");
 }
 
-/// The same on the screen: what the overlay names before Enter is what the journal holds after it.
+/// The same on the screen: the overlay's digest before Enter matches the journal after it.
 #[cfg(unix)]
 #[test]
-fn the_workbench_sends_what_it_shows() {
+fn workbench_sends_what_it_shows() {
     use crate::support::pty;
     let Some(server) = Aimock::start() else { return };
     let mut home = pty::Home::fresh();
@@ -177,7 +176,7 @@ fn the_workbench_sends_what_it_shows() {
 }
 
 #[test]
-fn its_refusals_are_read() {
+fn refusals_of_the_server_are_understood() {
     let Some(server) = Aimock::start() else { return };
     let chat = Chat::start(server);
     let wrong = chat.home.with(&[("TEST_KEY", "sk-wrong")], &["ask", "hi"]);

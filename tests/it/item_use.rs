@@ -1,5 +1,5 @@
-//! What answers used of the items of their calls, through the whole engine and the real binary: cards, code, tools, forks,
-//! undo, removal, items that are never used.
+//! Which items of a call its answer used, through the engine and the real binary: cards, code, tools, forks, undo,
+//! removal, and items that are never used.
 
 use crate::activation::spec;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
@@ -18,7 +18,7 @@ use pleach::domain::tool::consent::{Rule, Verdict};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TurnEvent,
 };
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn last(client: &mut Client) -> RunId {
     client.runs().last().unwrap().id
 }
 
-/// Kind, turn or symbol, and evidence of the rows of a call that count.
+/// The kind, turn or symbol, and evidence of a call's used rows.
 fn rows(client: &mut Client, run: RunId) -> Vec<(RowKind, String, Vec<UseKind>)> {
     let (uses, plan) = (uses(client, run).unwrap(), plan_of(client, run));
     let found = plan.included().zip(uses.by_row(&plan)).filter_map(|(row, item)| {
@@ -68,7 +68,7 @@ fn pin(client: &mut Client, branch: BranchId, item: ItemName) {
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![item], act }));
 }
 
-/// Two pinned turns outside the window; the last answer quotes the first of them.
+/// Two pinned turns outside the window. The last answer quotes the first of them.
 fn quoting() -> (Bench, Client, BranchId, RunId) {
     let said = "As you said: the blue kettle boils water within ninety heartbeats.";
     let model = Model::new([text("Well."), text("Well."), text("Good."), text("Fine."), text(said)]);
@@ -93,7 +93,7 @@ fn quoting() -> (Bench, Client, BranchId, RunId) {
 }
 
 #[test]
-fn a_pinned_card_that_the_answer_quotes_is_used_and_another_is_not() {
+fn quoted_card_is_used() {
     let (_bench, mut client, branch, run) = quoting();
     let found = rows(&mut client, run);
     assert_eq!(of(&found, RowKind::Card, "1"), [UseKind::Quoted]);
@@ -106,11 +106,11 @@ fn a_pinned_card_that_the_answer_quotes_is_used_and_another_is_not() {
         client.seen.iter().any(
             |event| matches!(event, Event::Turn(TurnEvent::Run(told)) if told.id == run && told.uses == card.uses)
         ),
-        "the screen is told"
+        "the screen is notified"
     );
     let sums = ledger(&mut client, branch, false).uses;
     let pins = sums.by_section.iter().find(|(section, _)| *section == Section::StickyPins).unwrap().1;
-    assert_eq!((sums.calls, pins.shown, pins.used), (4, 2, 1), "the first call held nothing but the question");
+    assert_eq!((sums.calls, pins.shown, pins.used), (4, 2, 1), "the first call contained only the question");
     assert_eq!(
         sums.by_policy.iter().map(|(name, calls, _)| (name.as_str(), *calls)).collect::<Vec<_>>(),
         [("layered", 4)]
@@ -118,7 +118,7 @@ fn a_pinned_card_that_the_answer_quotes_is_used_and_another_is_not() {
 }
 
 #[test]
-fn what_was_used_belongs_to_the_call() {
+fn uses_belong_to_the_call() {
     let (bench, mut client, branch, run) = quoting();
     let before = uses(&mut client, run);
     let nodes = client.open().nodes.clone();
@@ -130,7 +130,7 @@ fn what_was_used_belongs_to_the_call() {
     let items = vec![ItemName::TurnOf(nodes[0].id)];
     client.must(Request::Branch(BranchRequest::Mark { branch, items, act: unpin }));
     client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(uses(&mut client, run), before, "undo and forks change nothing of it");
+    assert_eq!(uses(&mut client, run), before, "undo and forks do not change it");
     drop(client);
     let mut again = bench.start();
     again.open();
@@ -139,14 +139,14 @@ fn what_was_used_belongs_to_the_call() {
 }
 
 #[test]
-fn removal_leaves_no_word_and_deletion_nothing() {
+fn removal_clears_uses() {
     let (bench, mut client, branch, run) = quoting();
     let nodes = client.open().nodes.clone();
     for node in [nodes[0].id, nodes[8].id] {
         let item = ItemName::TurnOf(node);
         client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     }
-    assert_eq!(uses(&mut client, run).unwrap().count().used, 1, "that it was used stays known");
+    assert_eq!(uses(&mut client, run).unwrap().count().used, 1, "the use stays recorded");
     let holds = |word: &str| {
         let folder = bench.store_path().parent().unwrap().to_owned();
         let files = std::fs::read_dir(folder).unwrap().flatten().filter(|file| file.path().is_file());
@@ -174,7 +174,7 @@ const CODE: &[(&str, &str)] = &[
     ("app/views.py", "def draw_graph(points):\n    return points\n"),
 ];
 
-/// A client on a folder of code whose model makes one call to a tool and ends.
+/// A client on a folder of code whose model makes one tool call and ends.
 fn coding(name: &str, args: &Value) -> (Client, BranchId) {
     let model = Model::new([vec![Say::Call(name.into(), args.to_string())], text("Done.")]);
     let mut bench = Bench::new(&model);
@@ -184,7 +184,7 @@ fn coding(name: &str, args: &Value) -> (Client, BranchId) {
         std::fs::write(path, text).unwrap();
     }
     bench.orient = CodeSettings::default();
-    let space = Workspace::open_acting(&bench.workspace, 20_000, Acting::default()).unwrap();
+    let space = Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
@@ -199,7 +199,7 @@ fn coding(name: &str, args: &Value) -> (Client, BranchId) {
 }
 
 #[test]
-fn code_is_used_when_its_lines_are_edited() {
+fn edited_code_is_used() {
     let edits = json!([{ "old": "    backoff(n) > 0", "new": "    backoff(n) > 1" }]);
     let (mut client, _) = coding("edit_file", &json!({ "path": "src/net/retry.rs", "edits": edits }));
     let first = client.runs()[0].id;
@@ -213,7 +213,7 @@ fn code_is_used_when_its_lines_are_edited() {
 }
 
 #[test]
-fn code_is_used_when_a_tool_shows_more_of_it() {
+fn expanded_code_is_used() {
     let (mut client, _) = coding("expand", &json!({ "symbol": "retry_request" }));
     let first = client.runs()[0].id;
     let found = rows(&mut client, first);
@@ -231,13 +231,13 @@ fn value(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn the_command_line_tells_and_names_what_is_never_used() {
+fn command_line_lists_never_used_items() {
     let answers = ["Sure.", "Fine: measure retry_budget against port 8443.", "Sure.", "Sure.", "Sure.", "Sure."];
     let answers = answers.map(|said| vec![stream(), words(said), end()]);
     let server = Server::start_posts(answers.to_vec());
     let home = Home::asking(&server.base_url());
     value(&home, &["session", "new", "--json", "idle"]);
-    assert_eq!(value(&home, &["stats", "--json"])["uses"], Value::Null, "nothing is known yet");
+    assert_eq!(value(&home, &["stats", "--json"])["uses"], Value::Null, "nothing is recorded yet");
     assert!(!home.run(&["stats"]).out.contains("shown"));
     value(&home, &["pin", "--json", "--note", "The proxy listens on port 8443 and counts against retry_budget."]);
     value(&home, &["pin", "--json", "--note", "Every purple umbrella belongs to the museum of weather."]);
@@ -275,5 +275,5 @@ fn the_command_line_tells_and_names_what_is_never_used() {
     assert_eq!(command, idle[0]["command"].as_str().unwrap().strip_prefix("pleach ").unwrap());
     let said = home.run(&command.split(' ').collect::<Vec<_>>());
     assert_eq!(said.code, 0, "{command}: {}", said.err);
-    assert_eq!(value(&home, &["stats", "--json"])["uses"]["never_used"], json!([]), "the command does what it says");
+    assert_eq!(value(&home, &["stats", "--json"])["uses"]["never_used"], json!([]), "the suggested command works");
 }

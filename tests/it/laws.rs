@@ -1,8 +1,8 @@
-//! The laws of plans, and what a person's marks promise, held against random conversations: every plan is
-//! rendered, and the request is read back.
+//! Invariants of plans and of marks, checked on random conversations: every plan is rendered, and the request is read
+//! back.
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
-use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Settled, Talk};
+use crate::support::talk::{self, FixedResults, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
 use pleach::domain::base::hash::Hash;
@@ -43,23 +43,24 @@ fn body() -> impl Strategy<Value = String> {
     prop_oneof![4 => words(), 2 => (280_usize..9_000).prop_map(|n| "line of output\n".repeat(n / 15))]
 }
 
-/// An assistant's message with calls, and what came back: results, missing ones, one that belongs to nobody.
-fn episode() -> impl Strategy<Value = Vec<Said>> {
+/// An assistant message with calls and their results, including missing and orphaned results.
+fn episode() -> impl Strategy<Value = Vec<TalkMessage>> {
     (words(), prop::collection::vec((body(), 0_u8..8), 1..4), bar(), any::<bool>()).prop_map(
         |(text, results, bar, talks)| {
             let ids: Vec<String> = (0..results.len()).map(|n| format!("c{n}")).collect();
             let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let mut said = vec![Said { bar, ..Said::calling(if talks { text } else { String::new() }, &names) }];
+            let mut said =
+                vec![TalkMessage { bar, ..TalkMessage::calling(if talks { text } else { String::new() }, &names) }];
             for (id, (body, fate)) in names.iter().zip(results) {
                 match fate {
                     0 => {}
-                    1 => said.push(Said::result("nobody", body)),
-                    2 => said.push(Said { bar: Some(SendBarrier::Hidden), ..Said::result(id, body) }),
+                    1 => said.push(TalkMessage::result("nobody", body)),
+                    2 => said.push(TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::result(id, body) }),
                     3 => said.extend([
-                        Said { bar: Some(SendBarrier::Hidden), ..Said::new(Role::User, "between") },
-                        Said::result(id, body),
+                        TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::new(Role::User, "between") },
+                        TalkMessage::result(id, body),
                     ]),
-                    _ => said.push(Said::result(id, body)),
+                    _ => said.push(TalkMessage::result(id, body)),
                 }
             }
             said
@@ -67,19 +68,19 @@ fn episode() -> impl Strategy<Value = Vec<Said>> {
     )
 }
 
-fn answer() -> impl Strategy<Value = Said> {
+fn answer() -> impl Strategy<Value = TalkMessage> {
     (words(), bar(), 0_u8..6).prop_map(|(text, bar, state)| {
         let text = if state == 0 { format!("{text}\n\n---STATE---\ngoal: {text}\n---END STATE---") } else { text };
-        Said { bar, ..Said::new(Role::Assistant, text) }
+        TalkMessage { bar, ..TalkMessage::new(Role::Assistant, text) }
     })
 }
 
-fn turn() -> impl Strategy<Value = Vec<Said>> {
+fn turn() -> impl Strategy<Value = Vec<TalkMessage>> {
     (words(), bar(), prop::collection::vec(episode(), 0..3), prop::option::of(answer()), 0_u8..12).prop_map(
         |(asked, bar, episodes, answer, system)| {
-            let mut said = vec![Said { bar, image: system == 1, ..Said::new(Role::User, asked) }];
+            let mut said = vec![TalkMessage { bar, image: system == 1, ..TalkMessage::new(Role::User, asked) }];
             if system == 0 {
-                said.push(Said::new(Role::System, "foreign orders"));
+                said.push(TalkMessage::new(Role::System, "foreign orders"));
             }
             said.extend(episodes.into_iter().flatten());
             said.extend(answer);
@@ -88,10 +89,10 @@ fn turn() -> impl Strategy<Value = Vec<Said>> {
     )
 }
 
-fn open() -> impl Strategy<Value = Vec<Said>> {
+fn open() -> impl Strategy<Value = Vec<TalkMessage>> {
     (words(), prop::collection::vec(episode(), 0..3)).prop_map(|(asked, episodes)| {
         let asked = if asked.is_empty() { "what now".to_owned() } else { asked };
-        let mut said = vec![Said::new(Role::User, asked)];
+        let mut said = vec![TalkMessage::new(Role::User, asked)];
         said.extend(episodes.into_iter().flatten());
         said
     })
@@ -108,45 +109,48 @@ fn kind() -> impl Strategy<Value = MarkKind> {
     ]
 }
 
-fn marks(turns: usize) -> impl Strategy<Value = Vec<(On, MarkKind)>> {
+fn marks(turns: usize) -> impl Strategy<Value = Vec<(MarkTarget, MarkKind)>> {
     let on = prop_oneof![
-        4 => (0..turns.max(1)).prop_map(On::Turn),
-        3 => (0..turns.max(1), 0_usize..6).prop_map(|(turn, at)| On::Message(turn, at)),
-        1 => (0..turns.max(1), 1_usize..3).prop_map(|(turn, at)| On::Episode(turn, at)),
-        1 => (0_usize..5).prop_map(On::Open),
-        1 => "[a-z]{3,8} note".prop_map(On::Note),
-        1 => (0..MEMORIES).prop_map(|n| On::Memory(memory(n))),
+        4 => (0..turns.max(1)).prop_map(MarkTarget::Turn),
+        3 => (0..turns.max(1), 0_usize..6).prop_map(|(turn, at)| MarkTarget::Message(turn, at)),
+        1 => (0..turns.max(1), 1_usize..3).prop_map(|(turn, at)| MarkTarget::Episode(turn, at)),
+        1 => (0_usize..5).prop_map(MarkTarget::Open),
+        1 => "[a-z]{3,8} note".prop_map(MarkTarget::Note),
+        1 => (0..MEMORIES).prop_map(|n| MarkTarget::Memory(memory(n))),
     ];
     prop::collection::vec((on, kind()), 0..6).prop_map(|marks| {
-        let mut kept: Vec<(On, MarkKind)> = Vec::new();
+        let mut assert_marks_kept: Vec<(MarkTarget, MarkKind)> = Vec::new();
         for (on, kind) in marks {
-            // A message and the episode that it calls share a key: a person's later mark would stand above the other.
-            if kept.iter().all(|(other, _)| *other != on && place(other).is_none_or(|at| Some(at) != place(&on))) {
-                kept.push((on, kind));
+            // A message and its episode share a key, so a later mark would take precedence over the other.
+            if assert_marks_kept
+                .iter()
+                .all(|(other, _)| *other != on && place(other).is_none_or(|at| Some(at) != place(&on)))
+            {
+                assert_marks_kept.push((on, kind));
             }
         }
-        kept
+        assert_marks_kept
     })
 }
 
-/// Memories that a conversation may know.
+/// The number of memories in a conversation.
 const MEMORIES: usize = 4;
 
 fn memory(number: usize) -> String {
     format!("m{number}z is what was remembered")
 }
 
-/// Messages and memories that fit, and messages that the model named.
-fn looked(turns: usize) -> impl Strategy<Value = Looked> {
-    let messages = |most| {
-        prop::collection::vec((0..turns.max(1), 0_usize..4), 0..most).prop_map(|mut all: Vec<(usize, usize)>| {
+/// Memories and messages found by search, and messages that the model suggested to pin.
+fn search_results(turns: usize) -> impl Strategy<Value = SearchResults> {
+    let messages = |size_limit| {
+        prop::collection::vec((0..turns.max(1), 0_usize..4), 0..size_limit).prop_map(|mut all: Vec<(usize, usize)>| {
             let mut seen = HashSet::new();
             all.retain(|one| seen.insert(*one));
             all
         })
     };
     let memories = prop::sample::subsequence((0..MEMORIES).map(memory).collect::<Vec<_>>(), 0..MEMORIES);
-    (messages(9), memories, messages(3)).prop_map(|(fits, memories, suggested)| Looked {
+    (messages(9), memories, messages(3)).prop_map(|(fits, memories, suggested)| SearchResults {
         fits,
         memories,
         suggested,
@@ -154,22 +158,22 @@ fn looked(turns: usize) -> impl Strategy<Value = Looked> {
     })
 }
 
-fn place(on: &On) -> Option<(usize, usize)> {
+fn place(on: &MarkTarget) -> Option<(usize, usize)> {
     match on {
-        On::Message(turn, at) | On::Episode(turn, at) => Some((*turn, *at)),
-        On::Turn(_) | On::Open(_) | On::Note(_) | On::Memory(_) => None,
+        MarkTarget::Message(turn, at) | MarkTarget::Episode(turn, at) => Some((*turn, *at)),
+        MarkTarget::Turn(_) | MarkTarget::Open(_) | MarkTarget::Note(_) | MarkTarget::Memory(_) => None,
     }
 }
 
-fn own() -> impl Strategy<Value = Vec<Own>> {
+fn own() -> impl Strategy<Value = Vec<OwnText>> {
     let some = |section: Section| {
         (any::<bool>(), words())
-            .prop_map(move |(has, text)| (has && !text.trim().is_empty()).then_some(Own { section, text }))
+            .prop_map(move |(has, text)| (has && !text.trim().is_empty()).then_some(OwnText { section, text }))
     };
     let ours =
         (some(Section::Personality), some(Section::Guidelines), some(Section::State), some(Section::Orientation));
     (ours, some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8).prop_map(|((a, b, c, map), d, e, none)| {
-        let system = Own { section: Section::System, text: "Be exact.".into() };
+        let system = OwnText { section: Section::System, text: "Be exact.".into() };
         let first = (none > 0).then_some(system);
         [first, a, b, c, map, d, e].into_iter().flatten().collect()
     })
@@ -186,18 +190,18 @@ fn dialect() -> impl Strategy<Value = Dialect> {
     )
 }
 
-/// The policies that are built in.
+/// The built-in policies.
 static PRESETS: LazyLock<Vec<PolicySpec>> = LazyLock::new(|| {
-    let all = pleach::config::policies::load(Path::new("no policies of one's own")).expect("they are sound");
+    let all = pleach::config::policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
     assert_eq!(all.len(), 5);
     all.into_values().collect()
 });
 
 fn policy() -> impl Strategy<Value = PolicySpec> {
-    prop_oneof![2 => made_policy(), 1 => prop::sample::select(PRESETS.clone())]
+    prop_oneof![2 => random_policy(), 1 => prop::sample::select(PRESETS.clone())]
 }
 
-fn made_policy() -> impl Strategy<Value = PolicySpec> {
+fn random_policy() -> impl Strategy<Value = PolicySpec> {
     let chosen =
         prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
     let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
@@ -253,7 +257,7 @@ fn budget() -> impl Strategy<Value = u32> {
     prop_oneof![1 => 10_u32..150, 4 => 150_u32..1_500, 2 => 1_500_u32..6_000, 1 => Just(100_000)]
 }
 
-/// Settings: policy, window, mode, layout, budget, dialect, tools.
+/// Policy, window, mode, layout, budget, dialect, and number of tools.
 type Settings = (PolicySpec, u32, Mode, Layout, u32, Dialect, usize);
 
 fn settings() -> impl Strategy<Value = Settings> {
@@ -268,25 +272,25 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// Whether there is something for a mark to be on.
-fn exists(talk: &Talk, on: &On) -> bool {
+/// Whether the target of a mark exists.
+fn exists(talk: &Talk, on: &MarkTarget) -> bool {
     match on {
-        On::Turn(turn) => *turn < talk.turns.len(),
-        On::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
-        On::Episode(turn, at) => {
+        MarkTarget::Turn(turn) => *turn < talk.turns.len(),
+        MarkTarget::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
+        MarkTarget::Episode(turn, at) => {
             talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
         }
-        On::Open(at) => *at < talk.open.len(),
-        On::Note(_) | On::Memory(_) => true,
+        MarkTarget::Open(at) => *at < talk.open.len(),
+        MarkTarget::Note(_) | MarkTarget::Memory(_) => true,
     }
 }
 
-/// The first turns on which no mark is.
+/// The first turns without marks.
 fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
     let marked = |turn: &usize| {
         talk.marks
             .iter()
-            .any(|(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if at == turn))
+            .any(|(on, _)| matches!(on, MarkTarget::Turn(at) | MarkTarget::Message(at, _) | MarkTarget::Episode(at, _) if at == turn))
     };
     (0..count.min(talk.turns.len())).filter(|turn| !marked(turn)).collect()
 }
@@ -295,7 +299,7 @@ fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
 fn talk() -> impl Strategy<Value = Talk> {
     let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
-        (Just(turns), open(), own(), marks(count), looked(count))
+        (Just(turns), open(), own(), marks(count), search_results(count))
     });
     let more = (
         any::<bool>(),
@@ -308,7 +312,7 @@ fn talk() -> impl Strategy<Value = Talk> {
     );
     (said, settings(), more).prop_map(
         |(
-            (turns, open, own, marks, looked),
+            (turns, open, own, marks, search_results),
             settings,
             (preamble, inactive_marks, gap, anchor, known, summaries, names),
         )| {
@@ -335,15 +339,15 @@ fn talk() -> impl Strategy<Value = Talk> {
             if talk.preamble {
                 talk.turns[0].remove(0);
                 if talk.turns[0].is_empty() {
-                    talk.turns[0].push(Said::new(Role::Assistant, "hello there"));
+                    talk.turns[0].push(TalkMessage::new(Role::Assistant, "hello there"));
                 }
             }
             tag(&mut talk);
             let there = |(turn, at): &(usize, usize)| talk.turns.get(*turn).is_some_and(|said| *at < said.len());
-            talk.looked = Looked {
-                fits: looked.fits.into_iter().filter(there).collect(),
-                suggested: looked.suggested.into_iter().filter(there).collect(),
-                ..looked
+            talk.search_results = SearchResults {
+                fits: search_results.fits.into_iter().filter(there).collect(),
+                suggested: search_results.suggested.into_iter().filter(there).collect(),
+                ..search_results
             };
             talk.marks = marks.into_iter().filter(|(on, _)| exists(&talk, on)).collect();
             let accepted = |summary: Option<(usize, String)>| {
@@ -367,7 +371,7 @@ fn talk() -> impl Strategy<Value = Talk> {
     )
 }
 
-/// Gives each message a word of its own, so that it can be looked for in a request.
+/// Gives each message a unique word, so that it can be found in a request.
 fn tag(talk: &mut Talk) {
     let count = talk.turns.len();
     for (turn, said) in talk.turns.iter_mut().chain([&mut talk.open]).enumerate() {
@@ -399,14 +403,14 @@ fn solve(talk: &Talk) -> Option<Solved> {
 }
 
 fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Option<Solved> {
-    let (input, bag) = talk::gather(talk, encoding, counter);
+    let (input, bag) = talk::build_input(talk, encoding, counter);
     let plan = plan(&input).ok()?;
-    let (wire, _) = render::render(&plan, &input.shape, &bag).expect("every text is at hand");
+    let (wire, _) = render::render(&plan, &input.shape, &bag).expect("every text exists");
     let counted = checks::count_body(&wire.bytes, encoding, counter).expect("a request");
     assert_eq!(
         counted,
         plan.est_total,
-        "the meter is what the request counts\n{}",
+        "the meter equals the count of the request\n{}",
         String::from_utf8_lossy(&wire.bytes)
     );
     let body: Value = serde_json::from_slice(&wire.bytes).expect("json");
@@ -414,11 +418,11 @@ fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Opt
     Some(Solved { input, plan, body, text, bytes: wire.bytes.to_vec() })
 }
 
-fn brings(input: &PlanInput, key: Hash) -> bool {
+fn contains_atom(input: &PlanInput, key: Hash) -> bool {
     input.marks.iter().any(|mark| mark.brings(key))
 }
 
-/// Turns that a range row holds, by index.
+/// The turns in a range row, by index.
 fn held_in(input: &PlanInput, row: &Row) -> Vec<usize> {
     let Atom::Range { first, last } = row.atom else { return Vec::new() };
     let at = |key: Hash| input.turns.iter().position(|turn| turn.messages.iter().any(|m| m.key == key));
@@ -428,7 +432,7 @@ fn held_in(input: &PlanInput, row: &Row) -> Vec<usize> {
     (from..to).collect()
 }
 
-/// A plan's rows, a line each.
+/// A plan's rows, one line each.
 fn brief(plan: &ContextPlan) -> String {
     let line = |row: &Row| {
         let stands = if row.included() { "in " } else { "out" };
@@ -440,8 +444,8 @@ fn brief(plan: &ContextPlan) -> String {
     format!("{} tokens\n{}", plan.est_total, rows.join("\n"))
 }
 
-/// Everything is in exactly one row, and the sum is the meter.
-fn accounted(solved: &Solved) {
+/// Every item is in exactly one row, and the sum of the rows is the meter.
+fn assert_accounted(solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(sum + plan.framing + plan.tools, plan.est_total);
@@ -449,7 +453,7 @@ fn accounted(solved: &Solved) {
         let own = plan.rows.iter().filter(|row| row.atom == turn.atom && row.reason != Reason::OffPath).count();
         let ranges = plan.rows.iter().filter(|row| held_in(input, row).contains(&index)).count();
         let any = turn.messages.iter().any(|message| message.bar.is_none());
-        let brought = turn.messages.iter().any(|message| brings(input, message.key));
+        let brought = turn.messages.iter().any(|message| contains_atom(input, message.key));
         if any {
             assert_eq!(own + ranges, 1, "turn {index} is in one row: {}", brief(plan));
         } else {
@@ -498,9 +502,9 @@ fn accounted(solved: &Solved) {
     assert_eq!(plan.rows.iter().filter(|row| row.reason == Reason::Open).count(), 1);
 }
 
-/// What was looked up is said once: a card's turn is neither in the window nor a card itself. And what nearly went, or was
-/// suggested, changes no byte.
-fn said_once(solved: &Solved) {
+/// Nothing found is sent twice: a card's turn is neither in the window nor another card. Near misses and suggestions
+/// change no byte.
+fn assert_nothing_sent_twice(solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     for card in plan.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })) {
         let Atom::Message { node } = card.atom else { panic!("{card:?}") };
@@ -516,8 +520,8 @@ fn said_once(solved: &Solved) {
     }
 }
 
-/// Every call has its results right behind it, every result its call; and roles alternate where they must.
-fn whole(solved: &Solved) {
+/// Every call is followed directly by its results, every result follows its call, and roles alternate where required.
+fn assert_calls_have_results(solved: &Solved) {
     let messages = solved.body["messages"].as_array().unwrap();
     let role = |at: usize| messages[at]["role"].as_str().unwrap();
     let mut waiting: Vec<String> = Vec::new();
@@ -544,9 +548,11 @@ fn whole(solved: &Solved) {
     }
 }
 
-/// Tokens that a turn without marks takes in the window, with framing: whole, and with its tool results as short as they may be.
+/// The tokens of an unmarked turn in the window, including message overhead: in full, and with its tool results as
+/// short as possible.
 fn turn_costs(policy: &PolicySpec, turn: &TurnInput) -> (u32, u32) {
-    let whole = |message: &MessageInput| message.tokens + MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls);
+    let assert_calls_have_results =
+        |message: &MessageInput| message.tokens + MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls);
     let sent = || turn.messages.iter().filter(|message| message.bar.is_none());
     let mut gone = false;
     let shortest = sent().map(|message| {
@@ -555,13 +561,13 @@ fn turn_costs(policy: &PolicySpec, turn: &TurnInput) -> (u32, u32) {
         match message.elided {
             _ if result && gone => 0,
             Some(tokens) if gone => tokens + MESSAGE_FRAMING,
-            _ => whole(message),
+            _ => assert_calls_have_results(message),
         }
     });
-    (sent().map(whole).sum(), shortest.sum())
+    (sent().map(assert_calls_have_results).sum(), shortest.sum())
 }
 
-/// Tokens of the turns that are sent in the window, with framing.
+/// The tokens of the turns in the window, including message overhead.
 fn history(plan: &ContextPlan) -> u32 {
     let sent = plan.included().filter(|row| row.section() == Some(Section::Recent)).flat_map(|row| &row.items);
     let each = sent.filter(|item| item.form != Form::Gone).map(|item| {
@@ -571,41 +577,42 @@ fn history(plan: &ContextPlan) -> u32 {
     each.sum()
 }
 
-/// How large the request may be: the budget, and less where summaries go.
-fn most(talk: &Talk, solved: &Solved) -> u32 {
+/// The largest allowed size of the request: the budget, or less where summaries are sent.
+fn size_limit(talk: &Talk, solved: &Solved) -> u32 {
     let budget = solved.input.budget.prompt;
     if solved.plan.included().all(|row| row.kind != RowKind::Summary) {
         return budget;
     }
-    // A summary that was accepted makes nothing larger, each beside those before it.
+    // An accepted summary makes no request larger, each in addition to the earlier ones.
     let fewer = [Talk { session: None, ..talk.clone() }, Talk { summary: None, session: None, ..talk.clone() }];
     fewer.iter().map(|fewer| solve(fewer).unwrap().plan.est_total).fold(budget, u32::min)
 }
 
-/// What sources do not spend returns to the window: the turn next to it is out only because it does not fit.
-fn no_idle_room(talk: &Talk, solved: &Solved) {
+/// Room that sources do not use returns to the window: the next turn is left out only because it does not fit.
+fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let policy = &input.policy;
-    // What admission counts at most for messages that are not there, and for a label that is not needed.
+    // The most that admission reserves for messages that do not exist and for an unneeded label.
     let used = plan.est_total + 3 * MESSAGE_FRAMING + input.labelled;
     let clean = unmarked(talk, talk.turns.len());
     let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
-    let mut most = most(talk, solved);
+    let mut size_limit = size_limit(talk, solved);
     let held = policy.anchored && talk.anchor.is_some();
     if held {
         let offered = plan.included().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens);
         let (rest, share) =
             (plan.est_total - history(plan) - offered.sum::<u32>(), u64::from(policy.refill_percent.min(100)));
-        most = rest + u32::try_from(u64::from(most.saturating_sub(rest)) * share / 100).unwrap();
+        size_limit = rest + u32::try_from(u64::from(size_limit.saturating_sub(rest)) * share / 100).unwrap();
     }
     let in_window = |turn: &TurnInput| row(turn).is_some_and(|row| row.section() == Some(Section::Recent));
     let start = input.turns.iter().position(in_window).unwrap_or(input.turns.len());
     for (index, turn) in input.turns.iter().enumerate().take(start).rev() {
         let reach = talk.window_turns == 0 || index + talk.window_turns as usize >= input.turns.len();
-        // Nothing comes back from before what a summary stands for.
-        let summed =
+        // Turns before the ones a summary covers do not return.
+        let assert_summaries =
             |later: &TurnInput| input.covered.iter().any(|c| later.atom == Atom::Turn { user: c.user, tip: c.tip });
-        if plan.included().any(|row| row.kind == RowKind::Summary) && input.turns[index..].iter().any(summed) {
+        if plan.included().any(|row| row.kind == RowKind::Summary) && input.turns[index..].iter().any(assert_summaries)
+        {
             break;
         }
         if !reach || input.gaps.iter().any(|gap| gap.before > index) {
@@ -619,26 +626,30 @@ fn no_idle_room(talk: &Talk, solved: &Solved) {
             && clean.contains(&index)
             && (!held || clean.len() == talk.turns.len())
         {
-            let (whole, shortest) = turn_costs(policy, turn);
-            let cost = if held { whole } else { shortest };
-            assert!(used + cost > most, "turn {index} would fit: {used} + {cost} of {most}: {}", brief(plan));
+            let (assert_calls_have_results, shortest) = turn_costs(policy, turn);
+            let cost = if held { assert_calls_have_results } else { shortest };
+            assert!(
+                used + cost > size_limit,
+                "turn {index} would fit: {used} + {cost} of {size_limit}: {}",
+                brief(plan)
+            );
         }
         break;
     }
-    chosen_room(talk, solved, used);
+    assert_chosen_room(talk, solved, used);
 }
 
-/// What a policy chose by room and left out does not fit, where no mark lies on the turns.
-fn chosen_room(talk: &Talk, solved: &Solved, used: u32) {
+/// Turns without marks that a policy left out for lack of room do not fit.
+fn assert_chosen_room(talk: &Talk, solved: &Solved, used: u32) {
     let Solved { input, plan, .. } = solved;
     let policy = &input.policy;
     let clean = unmarked(talk, talk.turns.len());
     let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
-    // What a policy chose beside a summary may have had to leave again for it.
+    // Turns chosen beside a summary may have had to leave again for it.
     let chosen = clean.len() == talk.turns.len() && plan.included().all(|row| row.kind != RowKind::Summary);
     for turn in input.turns.iter().filter(|_| chosen) {
         let (Some(row), (_, cost)) = (row(turn), turn_costs(policy, turn)) else { continue };
-        let most = match row.reason {
+        let size_limit = match row.reason {
             Reason::SoftTarget { tokens } => tokens,
             Reason::LevelFull { .. } | Reason::LevelsOver { .. } => {
                 policy.levels.total.min(input.budget.prompt) * policy.levels.trigger_percent / 100
@@ -648,22 +659,22 @@ fn chosen_room(talk: &Talk, solved: &Solved, used: u32) {
         let messages: usize = plan.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.items.len()).sum();
         let many =
             policy.choose == Choose::Relevance && messages + turn.messages.len() > policy.adaptive.messages as usize;
-        // Words have to fit into the first three levels too.
+        // Texts must fit into the first three levels too.
         let full = plan.level_budgets.is_some_and(|budgets| {
             let words: u32 = level_uses(plan)[..3].iter().map(|level| level.used).sum();
             words + used - plan.est_total + cost > budgets[..3].iter().sum()
         });
         assert!(
-            many || full || used + cost > most,
-            "{used} + {cost} of {most}: {row:#?}
+            many || full || used + cost > size_limit,
+            "{used} + {cost} of {size_limit}: {row:#?}
 {}",
             brief(plan)
         );
     }
 }
 
-/// A row that says that there was no room names tokens into which the item really does not fit.
-fn no_room_is_true(solved: &Solved) {
+/// A row that says that there was no room names a number of tokens into which its item does not fit.
+fn assert_no_room_is_true(solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     for row in plan.excluded() {
         if let Reason::Budget { free } = row.reason {
@@ -681,8 +692,9 @@ fn no_room_is_true(solved: &Solved) {
         let of = |block: &Block| plan.rows.iter().find(|row| is(row, block));
         let own = offer.heading.iter().chain(offer.candidates.iter().map(|one| &one.block));
         let spent: u32 = own.filter_map(of).filter(|row| row.included()).map(|row| row.tokens).sum();
-        let looked = plan.included().filter(|row| row.section() == Some(Section::Retrieved) && row.pin.is_none());
-        let all: u32 = looked.map(|row| row.tokens).sum();
+        let search_results =
+            plan.included().filter(|row| row.section() == Some(Section::Retrieved) && row.pin.is_none());
+        let all: u32 = search_results.map(|row| row.tokens).sum();
         for one in &offer.candidates {
             let row = of(&one.block).expect("a row for each candidate");
             let heading = offer.heading.as_ref().map_or(0, |heading| heading.tokens);
@@ -699,8 +711,9 @@ fn no_room_is_true(solved: &Solved) {
     }
 }
 
-/// The model is asked to keep a state block only if the request leaves out turns; one that does not go changes nothing.
-fn state_requested(talk: &Talk, solved: &Solved) {
+/// The model is asked for a state block only if the request leaves out turns. A request for one that is not sent
+/// changes nothing.
+fn assert_state_requested(talk: &Talk, solved: &Solved) {
     if talk.state_request.is_none() {
         return;
     }
@@ -723,20 +736,21 @@ fn state_requested(talk: &Talk, solved: &Solved) {
         assert!(turns(&without, true) > 0, "nothing was left out: {}", brief(&without.plan));
     } else {
         let no_room = solved.plan.excluded().any(|row| row.kind == RowKind::Text);
-        // A summary alone does not bring the request.
+        // A summary alone does not cause the request.
         let unsummed = || Talk { state_request: None, summary: None, session: None, ..talk.clone() };
-        let whole = || solve(&unsummed()).is_some_and(|bare| turns(&bare, false) == 0);
-        // Of a turn with a lease, or too large a one, nothing tells whether its lane keeps it out too.
-        let told = no_room || turns(solved, false) == 0 || (!solved.input.summaries.is_empty() && whole());
+        let assert_calls_have_results = || solve(&unsummed()).is_some_and(|bare| turns(&bare, false) == 0);
+        // For a leased or oversized turn nothing tells whether its lane excludes it too.
+        let told =
+            no_room || turns(solved, false) == 0 || (!solved.input.summaries.is_empty() && assert_calls_have_results());
         assert!(told, "turns are left out: {}", brief(&solved.plan));
         assert!(solved.bytes == without.bytes, "a request that does not go changes nothing");
     }
 }
 
-/// Summaries that go stand for their turns: none of them is in the window, and none is quoted unless the question names what
-/// its summary lacks. With a summary the request is no larger than without it, unless the question asks for it by name. One
-/// that does not go leaves all as it was.
-fn summed(talk: &Talk, solved: &Solved) {
+/// A summary that is sent replaces its turns: none of them is in the window, and none is quoted unless the question
+/// names what the summary lacks. The request is no larger than without the summary, unless the question asks for it by
+/// name. A summary that is not sent changes nothing.
+fn assert_summaries(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let accepted = || plan.rows.iter().filter(|row| row.kind == RowKind::Summary);
     assert_eq!(accepted().count(), input.summaries.len(), "each has a row");
@@ -773,7 +787,7 @@ fn summed(talk: &Talk, solved: &Solved) {
     let last = sections.into_iter().find(|section| input.blocks.iter().any(|block| block.section == *section)).unwrap();
     let before = solve(&without(talk, last)).expect("a summary blocks nothing");
     let (now, then) = (plan.est_total, before.plan.est_total);
-    // Where the question names what both summaries lack, other messages are looked up beside each.
+    // If the question names what both summaries lack, different messages are found beside each.
     let alike = !(lacks && input.summaries.len() > 1);
     assert!(
         named || !alike || now <= then,
@@ -783,7 +797,7 @@ fn summed(talk: &Talk, solved: &Solved) {
     );
     if going.is_empty() {
         let bare = solve(&Talk { summary: None, session: None, ..talk.clone() }).expect("a summary blocks nothing");
-        // Where the question names what a summary lacks, more is looked up, which changes the delimiters of quotations.
+        // If the question names what a summary lacks, more is found, which changes the delimiters of quotations.
         let sent =
             |plan: &ContextPlan| -> Vec<_> { plan.included().map(|row| (row.atom, row.kind, row.tokens)).collect() };
         let same = bare.bytes == solved.bytes || (lacks && sent(&bare.plan) == sent(plan));
@@ -791,10 +805,11 @@ fn summed(talk: &Talk, solved: &Solved) {
     }
 }
 
-/// What a person's marks promise.
-fn kept(talk: &Talk, solved: &Solved) {
+/// The guarantees of a person's marks.
+fn assert_marks_kept(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, text, .. } = solved;
-    let turn_mark = |index: usize| talk.marks.iter().find(|(on, _)| *on == On::Turn(index)).map(|(_, kind)| *kind);
+    let turn_mark =
+        |index: usize| talk.marks.iter().find(|(on, _)| *on == MarkTarget::Turn(index)).map(|(_, kind)| *kind);
     for (index, said) in talk.turns.iter().enumerate() {
         let sendable = input.turns[index].messages.iter().any(|message| message.bar.is_none());
         let row = plan.rows.iter().find(|row| row.atom == input.turns[index].atom && row.reason != Reason::OffPath);
@@ -808,24 +823,24 @@ fn kept(talk: &Talk, solved: &Solved) {
                 assert!(row.is_some_and(Row::included), "marked, yet out: {}", brief(plan));
             }
             Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => {
-                assert!(row.is_none_or(|row| row.kind != RowKind::Card), "a lease that ran out pins nothing");
+                assert!(row.is_none_or(|row| row.kind != RowKind::Card), "an expired lease pins nothing");
             }
             _ => {}
         }
     }
     for (on, kind) in &talk.marks {
-        if let (On::Message(turn, at), true) = (on, kind.excludes()) {
+        if let (MarkTarget::Message(turn, at), true) = (on, kind.excludes()) {
             let message = input.turns[*turn].messages.iter().find(|m| m.key == talk.key(*turn, *at)).unwrap();
-            assert!(!text.contains(&word(*turn, *at)), "taken out, yet sent: {text}");
+            assert!(!text.contains(&word(*turn, *at)), "excluded, yet sent: {text}");
             let item = plan.included().filter(|row| row.kind != RowKind::Card).flat_map(|row| &row.items);
             let form = item.filter(|item| item.key == message.key).map(|item| item.form).next();
             assert!(matches!(form, None | Some(Form::Placeholder | Form::Gone)), "{form:?}");
         }
-        if let (On::Message(turn, at), MarkKind::Sticky) = (on, kind) {
+        if let (MarkTarget::Message(turn, at), MarkKind::Sticky) = (on, kind) {
             let message = input.turns[*turn].messages.iter().find(|m| m.key == talk.key(*turn, *at)).unwrap();
             let row = plan.rows.iter().find(|row| row.atom == input.turns[*turn].atom);
             if message.bar.is_none() && turn_mark(*turn).is_none() {
-                assert!(row.is_some_and(Row::included), "a pinned message's turn goes");
+                assert!(row.is_some_and(Row::included), "the turn of a pinned message is included");
             }
         }
     }
@@ -839,42 +854,42 @@ fn kept(talk: &Talk, solved: &Solved) {
     }
 }
 
-fn check(talk: &Talk) {
-    let (input, _) = talk::gather(talk, Encoding::Approximate, &Quarter);
+fn assert_laws(talk: &Talk) {
+    let (input, _) = talk::build_input(talk, Encoding::Approximate, &Quarter);
     match plan(&input) {
         Ok(first) => {
             assert!(first.est_total <= input.budget.prompt, "{} > {}", first.est_total, input.budget.prompt);
             assert_eq!(Ok(&first), plan(&input).as_ref(), "the same input gives the same plan");
             let solved = solve(talk).unwrap();
             assert_eq!(solved.plan.id, first.id);
-            accounted(&solved);
-            whole(&solved);
-            kept(talk, &solved);
-            summed(talk, &solved);
-            state_requested(talk, &solved);
-            said_once(&solved);
-            no_room_is_true(&solved);
+            assert_accounted(&solved);
+            assert_calls_have_results(&solved);
+            assert_marks_kept(talk, &solved);
+            assert_summaries(talk, &solved);
+            assert_state_requested(talk, &solved);
+            assert_nothing_sent_twice(&solved);
+            assert_no_room_is_true(&solved);
             if !talk.dialect.strict_alternation {
-                no_idle_room(talk, &solved);
+                assert_no_idle_room(talk, &solved);
             }
             let awake = solve(&Talk { inactive_marks: Vec::new(), ..talk.clone() }).unwrap();
-            assert_eq!(awake.bytes, solved.bytes, "a sleeping mark changes nothing");
+            assert_eq!(awake.bytes, solved.bytes, "an inactive mark changes nothing");
         }
         Err(blocked) => {
             assert!(blocked.needed > input.budget.prompt && !blocked.choices.is_empty());
             assert!(blocked.rows.iter().any(|row| row.reason == Reason::Open));
             let enough = Talk { budget: blocked.needed, anchor: None, ..talk.clone() };
-            assert!(solve(&enough).is_some(), "what it says it needs is enough");
+            assert!(solve(&enough).is_some(), "the suggested budget is enough");
         }
     }
 }
 
-/// At least 1,200 cases from one seed, so that a run says the same each time; `PROPTEST_RNG_SEED` sets another one, and
-/// `PROPTEST_CASES` widens it.
+/// At least 400 cases from one fixed seed, so that runs are repeatable. `PROPTEST_RNG_SEED` sets another seed, and
+/// `PROPTEST_CASES` raises the number of cases.
 fn config() -> ProptestConfig {
     let own = ProptestConfig::default();
     let rng_seed = if own.rng_seed == RngSeed::Random { RngSeed::Fixed(2) } else { own.rng_seed };
-    ProptestConfig { cases: own.cases.max(1_200), failure_persistence: None, rng_seed, ..own }
+    ProptestConfig { cases: own.cases.max(400), failure_persistence: None, rng_seed, ..own }
 }
 
 proptest! {
@@ -882,7 +897,7 @@ proptest! {
 
     #[test]
     fn plans_keep_the_laws(talk in talk()) {
-        check(&talk);
+        assert_laws(&talk);
     }
 
     #[test]
@@ -895,22 +910,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_meter_is_exact_with_a_real_vocabulary(talk in talk()) {
+    fn meter_is_exact_with_a_real_vocabulary(talk in talk()) {
         let _ = solve_with(&talk, Encoding::O200kBase, &*VOCABULARY);
     }
 
     #[test]
-    fn a_plan_follows_from_its_input_alone(talk in talk()) {
-        survives_writing(&talk);
+    fn plans_depend_only_on_their_input(talk in talk()) {
+        assert_round_trip(&talk);
     }
 }
 
 proptest! {
     #![proptest_config(config())]
 
-    /// The built-in policies, each in each mode.
+    /// Every built-in policy in every mode.
     #[test]
-    fn no_room_lies_idle_under_any_policy_and_mode(
+    fn no_room_is_wasted_under_any_policy_and_mode(
         talk in talk(),
         policy in prop::sample::select(PRESETS.clone()),
         mode in prop::sample::select(Mode::ALL.to_vec()),
@@ -926,20 +941,20 @@ proptest! {
         let dialect = Dialect { strict_alternation: false, ..talk.dialect.clone() };
         let talk = Talk { policy: small(policy), mode, anchor, dialect, ..talk };
         if let Some(solved) = solve(&talk) {
-            no_idle_room(&talk, &solved);
-            no_room_is_true(&solved);
-            summed(&talk, &solved);
+            assert_no_idle_room(&talk, &solved);
+            assert_no_room_is_true(&solved);
+            assert_summaries(&talk, &solved);
         }
     }
 }
 
-/// Follows the remedy of one excluded turn. A card's tokens are known only once it is made; the price names an upper
-/// bound, so no more may leave than it says. How many left.
+/// Follows the remedy of one excluded turn. A card's tokens are known only once it is made, so the price is an upper
+/// bound: no more turns may leave than it says. Returns how many left.
 fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
-    // What a summary may take follows what goes without it, which changes too: prices do not tell that.
+    // Prices do not account for summaries, whose limit depends on the rest of the request.
     let talk = &Talk { summary: None, session: None, ..talk.clone() };
     let Some(found) = solve(talk) else { return 0 };
-    let talk = &settled_look(talk, &found);
+    let talk = &with_fixed_search(talk, &found);
     let Some(before) = solve(talk) else { return 0 };
     let able: Vec<(usize, &Row)> = before
         .plan
@@ -951,15 +966,15 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
         return 0;
     }
     let (index, row) = &able[pick(&able)];
-    let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("a turn always has a remedy") };
+    let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("every turn has a remedy") };
     let mut after = talk.clone();
-    after.marks.retain(|(on, _)| *on != On::Turn(*index));
-    if let Some(settled) = &mut after.looked.settled {
+    after.marks.retain(|(on, _)| *on != MarkTarget::Turn(*index));
+    if let Some(settled) = &mut after.search_results.settled {
         settled.cards.retain(|(turn, _)| turn != index);
     }
     match remedy.action.as_str() {
-        "include-once" => after.marks.push((On::Turn(*index), MarkKind::IncludeOnce)),
-        "pin" => after.marks.push((On::Turn(*index), MarkKind::Sticky)),
+        "include-once" => after.marks.push((MarkTarget::Turn(*index), MarkKind::IncludeOnce)),
+        "pin" => after.marks.push((MarkTarget::Turn(*index), MarkKind::Sticky)),
         "exclude" | "exclude-once" => {}
         other => panic!("{other}"),
     }
@@ -971,7 +986,7 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
     let window = |solved: &Solved| -> HashSet<Atom> {
         solved.plan.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.atom).collect()
     };
-    // A summary that goes now, or no longer, changes more than the price of one turn says.
+    // A summary that is newly sent or left out changes more than the price of one turn says.
     let summaries = |solved: &Solved| -> Vec<Option<Hash>> {
         solved.plan.included().filter(|row| row.kind == RowKind::Summary).map(|row| row.text).collect()
     };
@@ -981,7 +996,7 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
     let now = then.plan.rows.iter().find(|other| other.atom == row.atom).expect("the turn has a row");
     assert!(now.included(), "the remedy leaves it out: {row:#?}\n{now:#?}");
     let left = window(&before).difference(&window(&then)).filter(|atom| **atom != row.atom).count();
-    // A policy that chooses turns by the room there is chooses anew with the mark: there the price is an estimate.
+    // A policy that chooses turns by the available room chooses again with the mark, so the price is an estimate.
     let estimated = before.input.policy.choose == Choose::Relevance;
     if !impossible && !estimated {
         assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
@@ -989,21 +1004,22 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
     left
 }
 
-/// A turn of which a message was found, and goes as a card. Once the turn goes itself, that card does not, and a policy that
-/// fills a share of the room chooses anew: a turn that it took leaves, and the remedy must have said so.
+/// A turn of which one message was found and is sent as a card. When the turn itself is included, the card is not sent,
+/// and a policy that fills a share of the room chooses again: a turn that it had chosen leaves, and the remedy must
+/// have said so.
 #[test]
-fn a_remedy_counts_what_a_policy_chooses_anew_without_the_card() {
+fn remedy_counts_turns_that_leave_when_a_policy_chooses_again() {
     let talk = found_with_its_card();
-    let left = remedy(&talk, |able| able.iter().position(|(turn, _)| *turn == 7).expect("it is out"));
-    assert_eq!(left, 1, "else this tells nothing");
+    let left = remedy(&talk, |able| able.iter().position(|(turn, _)| *turn == 7).expect("it is left out"));
+    assert_eq!(left, 1, "otherwise this checks nothing");
 }
 
-fn rep(start: &str, unit: &str, count: usize) -> String {
+fn repeated(start: &str, unit: &str, count: usize) -> String {
     start.chars().chain(unit.chars().cycle().take(count)).collect()
 }
 
-fn hidden(said: Said) -> Said {
-    Said { bar: Some(SendBarrier::Hidden), ..said }
+fn hidden(said: TalkMessage) -> TalkMessage {
+    TalkMessage { bar: Some(SendBarrier::Hidden), ..said }
 }
 
 fn fact(age: u64, task: Task, flags: &[Flag], mentions: (u32, u32), similarity: i32) -> TurnFacts {
@@ -1019,106 +1035,106 @@ fn fact(age: u64, task: Task, flags: &[Flag], mentions: (u32, u32), similarity: 
 
 #[allow(clippy::too_many_lines, reason = "one conversation, as it was found")]
 fn found_with_its_card() -> Talk {
-    let policy = PRESETS.iter().find(|policy| policy.name == "adaptive").expect("it is built in").clone();
-    let own = |section, text: String| Own { section, text };
+    let policy = PRESETS.iter().find(|policy| policy.name == "adaptive").expect("it is a preset").clone();
+    let own = |section, text: String| OwnText { section, text };
     Talk {
         turns: vec![
-            vec![Said::new(Role::User, rep("q0z0z", "dmsnweupj ", 549))],
+            vec![TalkMessage::new(Role::User, repeated("q0z0z", "dmsnweupj ", 549))],
             vec![
-                Said::new(Role::User, rep("q1z0z", "ivljcew ", 223)),
-                Said::calling(String::new(), &["c0", "c1"]),
-                hidden(Said::result("c0", rep("q1z2z", "rjwb ", 39))),
-                Said::result("c1", rep("q1z3z", "line of output\n", 1_365)),
+                TalkMessage::new(Role::User, repeated("q1z0z", "ivljcew ", 223)),
+                TalkMessage::calling(String::new(), &["c0", "c1"]),
+                hidden(TalkMessage::result("c0", repeated("q1z2z", "rjwb ", 39))),
+                TalkMessage::result("c1", repeated("q1z3z", "line of output\n", 1_365)),
             ],
             vec![
-                hidden(Said::new(Role::User, rep("q2z0z\n/", "", 0))),
-                Said::calling(String::new(), &["c0", "c1"]),
-                Said::result("c0", rep("q2z2z", "bejo ", 194)),
-                Said::result("c1", rep("q2z3z", "ywdthz ", 69)),
-                Said::calling(String::new(), &["c0", "c1"]),
-                Said::result("c0", rep("q2z5z. p#\n\ntzv\nw / \n#\nj./ e/.y/# //\n./", "", 0)),
-                Said::result("nobody", rep("q2z6zthezpvrl thezpvrl thezpvrl", "", 0)),
-                Said::new(Role::Assistant, rep("q2z7z", "pgnsczah ", 458)),
+                hidden(TalkMessage::new(Role::User, repeated("q2z0z\n/", "", 0))),
+                TalkMessage::calling(String::new(), &["c0", "c1"]),
+                TalkMessage::result("c0", repeated("q2z2z", "bejo ", 194)),
+                TalkMessage::result("c1", repeated("q2z3z", "ywdthz ", 69)),
+                TalkMessage::calling(String::new(), &["c0", "c1"]),
+                TalkMessage::result("c0", repeated("q2z5z. p#\n\ntzv\nw / \n#\nj./ e/.y/# //\n./", "", 0)),
+                TalkMessage::result("nobody", repeated("q2z6zthezpvrl thezpvrl thezpvrl", "", 0)),
+                TalkMessage::new(Role::Assistant, repeated("q2z7z", "pgnsczah ", 458)),
             ],
             vec![
-                hidden(Said::new(Role::User, rep("q3z0z", "icvwgdia ", 197))),
-                Said::new(Role::System, rep("q3z1zforeign orders", "", 0)),
-                Said::calling(String::new(), &["c0", "c1", "c2"]),
-                hidden(Said::result("c0", rep("q3z3z", "line of output\n", 6_645))),
-                Said::result("c1", rep("q3z4z", "line of output\n", 765)),
-                hidden(Said::result("c2", rep("q3z5zlrcxgg", "", 0))),
-                Said::calling(String::new(), &["c0"]),
-                Said::result("c0", rep("q3z7z", "line of output\n", 6_345)),
-                Said::new(Role::Assistant, rep("q3z8z", "qtsdxj ", 370)),
+                hidden(TalkMessage::new(Role::User, repeated("q3z0z", "icvwgdia ", 197))),
+                TalkMessage::new(Role::System, repeated("q3z1zforeign orders", "", 0)),
+                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
+                hidden(TalkMessage::result("c0", repeated("q3z3z", "line of output\n", 6_645))),
+                TalkMessage::result("c1", repeated("q3z4z", "line of output\n", 765)),
+                hidden(TalkMessage::result("c2", repeated("q3z5zlrcxgg", "", 0))),
+                TalkMessage::calling(String::new(), &["c0"]),
+                TalkMessage::result("c0", repeated("q3z7z", "line of output\n", 6_345)),
+                TalkMessage::new(Role::Assistant, repeated("q3z8z", "qtsdxj ", 370)),
             ],
             vec![
-                Said::new(Role::User, rep("q4z0z", "rmayzhr ", 47)),
-                Said::new(Role::System, rep("q4z1zforeign orders", "", 0)),
-                Said::calling(rep("q4z2zbulpoj bulpoj", "", 0), &["c0", "c1"]),
-                hidden(Said::new(Role::User, rep("q4z3zbetween", "", 0))),
-                Said::result("c0", rep("q4z4z", "yuzx ", 209)),
-                Said::result("c1", rep("q4z5z", "qcekek ", 370)),
-                Said::new(Role::Assistant, rep("q4z6z𑌉<*", "", 0)),
+                TalkMessage::new(Role::User, repeated("q4z0z", "rmayzhr ", 47)),
+                TalkMessage::new(Role::System, repeated("q4z1zforeign orders", "", 0)),
+                TalkMessage::calling(repeated("q4z2zbulpoj bulpoj", "", 0), &["c0", "c1"]),
+                hidden(TalkMessage::new(Role::User, repeated("q4z3zbetween", "", 0))),
+                TalkMessage::result("c0", repeated("q4z4z", "yuzx ", 209)),
+                TalkMessage::result("c1", repeated("q4z5z", "qcekek ", 370)),
+                TalkMessage::new(Role::Assistant, repeated("q4z6z𑌉<*", "", 0)),
             ],
             vec![
-                Said::new(Role::User, rep("q5z0z", "yksqqqd ", 79)),
-                Said::calling(String::new(), &["c0", "c1", "c2"]),
-                Said::result("c1", rep("q5z2z", "line of output\n", 4_995)),
-                Said::result("c2", rep("q5z3z", "aczy ", 294)),
-                Said::new(Role::Assistant, rep("q5z4z", "agkinfd ", 127)),
+                TalkMessage::new(Role::User, repeated("q5z0z", "yksqqqd ", 79)),
+                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
+                TalkMessage::result("c1", repeated("q5z2z", "line of output\n", 4_995)),
+                TalkMessage::result("c2", repeated("q5z3z", "aczy ", 294)),
+                TalkMessage::new(Role::Assistant, repeated("q5z4z", "agkinfd ", 127)),
             ],
             vec![
-                Said::new(Role::User, rep("q6z0z", "uiw ", 191)),
-                Said::calling(String::new(), &["c0"]),
-                Said::result("nobody", rep("q6z2z", "line of output\n", 4_170)),
+                TalkMessage::new(Role::User, repeated("q6z0z", "uiw ", 191)),
+                TalkMessage::calling(String::new(), &["c0"]),
+                TalkMessage::result("nobody", repeated("q6z2z", "line of output\n", 4_170)),
             ],
             vec![
-                Said::new(Role::User, rep("q7z0z", "vmc ", 107)),
-                Said::calling(rep("q7z1z \n\n/#d#\n#n#./", "", 0), &["c0", "c1"]),
-                hidden(Said::new(Role::User, rep("q7z2zbetween", "", 0))),
-                Said::result("c0", rep("q7z3z", "line of output\n", 5_160)),
-                hidden(Said::result("c1", rep("q7z4z", "xcmkmce ", 39))),
-                Said::calling(rep("q7z5z", "jdrbgor ", 447), &["c0", "c1"]),
-                Said::result("c0", rep("q7z6z", "afu ", 183)),
-                Said::result("c1", rep("q7z7z\n/hh. x\n\nt//#u \n.# \n\nb", "", 0)),
-                Said::new(Role::Assistant, rep("q7z8z", "dfacrxte ", 440)),
+                TalkMessage::new(Role::User, repeated("q7z0z", "vmc ", 107)),
+                TalkMessage::calling(repeated("q7z1z \n\n/#d#\n#n#./", "", 0), &["c0", "c1"]),
+                hidden(TalkMessage::new(Role::User, repeated("q7z2zbetween", "", 0))),
+                TalkMessage::result("c0", repeated("q7z3z", "line of output\n", 5_160)),
+                hidden(TalkMessage::result("c1", repeated("q7z4z", "xcmkmce ", 39))),
+                TalkMessage::calling(repeated("q7z5z", "jdrbgor ", 447), &["c0", "c1"]),
+                TalkMessage::result("c0", repeated("q7z6z", "afu ", 183)),
+                TalkMessage::result("c1", repeated("q7z7z\n/hh. x\n\nt//#u \n.# \n\nb", "", 0)),
+                TalkMessage::new(Role::Assistant, repeated("q7z8z", "dfacrxte ", 440)),
             ],
             vec![
-                Said::new(Role::User, rep("q8z0z", "qhnwlkhj ", 296)),
-                Said::calling(String::new(), &["c0", "c1", "c2"]),
-                hidden(Said::new(Role::User, rep("q8z2zbetween", "", 0))),
-                Said::result("c0", rep("q8z3zs", "", 0)),
-                Said::result("nobody", rep("q8z4z", "fflxf ", 143)),
-                Said::result("nobody", rep("q8z5z", "ftovs ", 335)),
-                Said::new(
+                TalkMessage::new(Role::User, repeated("q8z0z", "qhnwlkhj ", 296)),
+                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
+                hidden(TalkMessage::new(Role::User, repeated("q8z2zbetween", "", 0))),
+                TalkMessage::result("c0", repeated("q8z3zs", "", 0)),
+                TalkMessage::result("nobody", repeated("q8z4z", "fflxf ", 143)),
+                TalkMessage::result("nobody", repeated("q8z5z", "ftovs ", 335)),
+                TalkMessage::new(
                     Role::Assistant,
-                    rep(
+                    repeated(
                         "q8z6zwlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv\n\n---STATE---\ngoal: wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv\n---END STATE---",
                         "",
                         0,
                     ),
                 ),
             ],
-            vec![Said::new(Role::User, rep("q9z0zgtxgqd", "", 0))],
+            vec![TalkMessage::new(Role::User, repeated("q9z0zgtxgqd", "", 0))],
             vec![
-                Said::new(Role::User, rep("q10z0z", "bwgrcgamf ", 69)),
-                Said::new(Role::Assistant, rep("q10z1z", "zkf ", 107)),
+                TalkMessage::new(Role::User, repeated("q10z0z", "bwgrcgamf ", 69)),
+                TalkMessage::new(Role::Assistant, repeated("q10z1z", "zkf ", 107)),
             ],
         ],
         open: vec![
-            Said::new(Role::User, rep("q999z0z", "aaaaa ", 41)),
-            Said::calling(String::new(), &["c0", "c1", "c2"]),
-            Said::result("nobody", rep("q999z2z", "line of output\n", 1_425)),
-            Said::result("nobody", rep("q999z3z", "line of output\n", 1_395)),
-            hidden(Said::new(Role::User, rep("q999z4zbetween", "", 0))),
-            Said::result("c2", rep("q999z5z", "aaa ", 167)),
+            TalkMessage::new(Role::User, repeated("q999z0z", "aaaaa ", 41)),
+            TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
+            TalkMessage::result("nobody", repeated("q999z2z", "line of output\n", 1_425)),
+            TalkMessage::result("nobody", repeated("q999z3z", "line of output\n", 1_395)),
+            hidden(TalkMessage::new(Role::User, repeated("q999z4zbetween", "", 0))),
+            TalkMessage::result("c2", repeated("q999z5z", "aaa ", 167)),
         ],
         own: vec![
-            own(Section::System, rep("Be exact.", "", 0)),
-            own(Section::Orientation, rep("", "aaaaaaaaa ", 189)),
-            own(Section::QuotedReply, rep("", "aaaaa ", 125)),
+            own(Section::System, repeated("Be exact.", "", 0)),
+            own(Section::Orientation, repeated("", "aaaaaaaaa ", 189)),
+            own(Section::QuotedReply, repeated("", "aaaaa ", 125)),
         ],
-        summary: Some(((0..10).collect(), rep("", "lgxjuwm ", 391))),
+        summary: Some(((0..10).collect(), repeated("", "lgxjuwm ", 391))),
         policy,
         budget: 2_247,
         dialect: Dialect {
@@ -1147,31 +1163,35 @@ fn found_with_its_card() -> Talk {
             fact(1_610, Task::Coding, &[], (2, 3), -60),
             fact(1_936, Task::Debugging, &[Flag::Code], (1, 1), 671),
         ],
-        looked: Looked { fits: vec![(7, 0)], memories: vec![memory(0), memory(2)], ..Looked::default() },
+        search_results: SearchResults {
+            fits: vec![(7, 0)],
+            memories: vec![memory(0), memory(2)],
+            ..SearchResults::default()
+        },
         ..Talk::default()
     }
 }
 
-/// The same conversation with what was found for it, so that nothing is looked for anew.
-fn settled_look(talk: &Talk, solved: &Solved) -> Talk {
+/// The same conversation with fixed search results.
+fn with_fixed_search(talk: &Talk, solved: &Solved) -> Talk {
     let went = |atom: Atom, kind: RowKind| {
         let of_it = |row: &Row| (row.kind, row.section(), row.atom) == (kind, Some(Section::Retrieved), atom);
         solved.plan.included().any(of_it)
     };
     let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
-    let Looked { fits, memories, .. } = &talk.looked;
-    let settled = Settled {
+    let SearchResults { fits, memories, .. } = &talk.search_results;
+    let settled = FixedResults {
         cards: fits.iter().copied().filter(|fit| went(message(fit), RowKind::Card)).collect(),
         memories: memories.iter().filter(|text| went(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
     };
-    Talk { looked: Looked { settled: Some(settled), ..talk.looked.clone() }, ..talk.clone() }
+    Talk { search_results: SearchResults { settled: Some(settled), ..talk.search_results.clone() }, ..talk.clone() }
 }
 
-/// A plan's input comes back from a file as it was, and is solved to the same plan.
-fn survives_writing(talk: &Talk) {
-    let (input, _) = talk::gather(talk, Encoding::Approximate, &Quarter);
+/// A plan's input survives serialization and gives the same plan.
+fn assert_round_trip(talk: &Talk) {
+    let (input, _) = talk::build_input(talk, Encoding::Approximate, &Quarter);
     let mut written = serde_json::to_value(&input).unwrap();
-    // A policy's name is its file's.
+    // A policy's name is the name of its file.
     written["policy"].as_object_mut().unwrap().remove("name");
     let read: PlanInput = serde_json::from_str(&written.to_string()).unwrap();
     let policy = PolicySpec { name: input.policy.name.clone(), ..read.policy };
@@ -1180,10 +1200,10 @@ fn survives_writing(talk: &Talk) {
     assert_eq!(plan(&read), plan(&input));
 }
 
-/// The laws are held against everything that they speak of: the conversations above reach it, and not by a rare chance.
+/// The random conversations above exercise everything that the invariants mention, and not only by rare chance.
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list of all that must occur")]
-fn everything_is_switched_on() {
+fn random_conversations_exercise_every_law() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let strategy = talk();
@@ -1217,7 +1237,7 @@ fn everything_is_switched_on() {
         "out: Message pin_suggested",
         "out: Search mode_off",
         "out: Part model_cannot",
-        "in: Text state_requested",
+        "in: Text assert_state_requested",
         "in: Summary summary",
         "out: Turn superseded",
         "out: Turn other_lane",
@@ -1248,22 +1268,22 @@ fn everything_is_switched_on() {
     }
 }
 
-/// A conversation that grows turn by turn, each plan's anchor handed to the next.
+/// A conversation that grows turn by turn, where each plan receives the anchor of the previous one.
 #[test]
-fn the_anchored_window_moves_only_when_it_overflows() {
+fn anchored_window_moves_only_on_overflow() {
     let filler = |n: usize| "word ".repeat(n);
     let mut talk = Talk { budget: 3_000, born: 9, ..Talk::default() };
     let mut before: Option<(usize, ContextPlan)> = None;
     let mut moves = 0;
     for number in 0..200 {
-        talk.open = vec![Said::new(Role::User, format!("{}q{number}", filler(10 + number % 30)))];
+        talk.open = vec![TalkMessage::new(Role::User, format!("{}q{number}", filler(10 + number % 30)))];
         let solved = solve(&talk).expect("nothing is too large");
         let recent = || solved.plan.included().filter(|row| row.section() == Some(Section::Recent));
         let first = recent()
             .next()
             .map_or(talk.turns.len(), |row| solved.input.turns.iter().position(|turn| turn.atom == row.atom).unwrap());
         if let Some((start, old)) = &before {
-            assert!(first >= *start, "the window never reaches back by itself");
+            assert!(first >= *start, "the window never moves back by itself");
             if first > *start {
                 moves += 1;
                 let lost: u32 =
@@ -1279,36 +1299,42 @@ fn the_anchored_window_moves_only_when_it_overflows() {
                 assert!(history <= (talk.budget - rest) * 70 / 100 + 3, "{history} of {}", talk.budget - rest);
             } else {
                 let same = old.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.atom);
-                assert!(same.eq(recent().map(|row| row.atom).take(talk.turns.len() - 1 - first)), "the prefix stays");
+                assert!(
+                    same.eq(recent().map(|row| row.atom).take(talk.turns.len() - 1 - first)),
+                    "the prefix stays the same"
+                );
             }
         }
         talk.anchor.clone_from(&solved.plan.anchor);
         before = Some((first, solved.plan));
         let mut turn = talk.open.clone();
         if number % 4 == 0 {
-            turn.push(Said::calling("", &["a"]));
-            turn.push(Said::result("a", filler(number % 90)));
+            turn.push(TalkMessage::calling("", &["a"]));
+            turn.push(TalkMessage::result("a", filler(number % 90)));
         }
-        turn.push(Said::new(Role::Assistant, filler(20 + number % 40)));
+        turn.push(TalkMessage::new(Role::Assistant, filler(20 + number % 40)));
         talk.turns.push(turn);
     }
     assert!((5..40).contains(&moves), "{moves} moves in 200 turns");
 }
 
 #[test]
-fn a_plans_id_follows_what_is_sent() {
-    let said = |n: usize| vec![Said::new(Role::User, format!("question {n}")), Said::new(Role::Assistant, "answer")];
-    let base = Talk { turns: (0..4).map(said).collect(), open: vec![Said::new(Role::User, "now")], ..Talk::default() };
+fn plan_id_depends_on_what_is_sent() {
+    let said = |n: usize| {
+        vec![TalkMessage::new(Role::User, format!("question {n}")), TalkMessage::new(Role::Assistant, "answer")]
+    };
+    let base =
+        Talk { turns: (0..4).map(said).collect(), open: vec![TalkMessage::new(Role::User, "now")], ..Talk::default() };
     let id = |talk: &Talk| solve(talk).unwrap().plan.id;
     let mut changed = vec![
         Talk { layout: Layout::CacheFriendly, ..base.clone() },
         Talk { tools: 1, ..base.clone() },
         Talk { window_turns: 2, ..base.clone() },
-        Talk { marks: vec![(On::Turn(1), MarkKind::Exclude)], ..base.clone() },
-        Talk { marks: vec![(On::Turn(1), MarkKind::Sticky)], ..base.clone() },
-        Talk { marks: vec![(On::Message(1, 1), MarkKind::Exclude)], ..base.clone() },
-        Talk { open: vec![Said::new(Role::User, "now?")], born: 1, ..base.clone() },
-        Talk { own: vec![Own { section: Section::System, text: "Be brief.".into() }], ..base.clone() },
+        Talk { marks: vec![(MarkTarget::Turn(1), MarkKind::Exclude)], ..base.clone() },
+        Talk { marks: vec![(MarkTarget::Turn(1), MarkKind::Sticky)], ..base.clone() },
+        Talk { marks: vec![(MarkTarget::Message(1, 1), MarkKind::Exclude)], ..base.clone() },
+        Talk { open: vec![TalkMessage::new(Role::User, "now?")], born: 1, ..base.clone() },
+        Talk { own: vec![OwnText { section: Section::System, text: "Be brief.".into() }], ..base.clone() },
     ];
     let mut strict = base.clone();
     strict.dialect.strict_alternation = true;
@@ -1316,7 +1342,7 @@ fn a_plans_id_follows_what_is_sent() {
     named.policy.name = "mine".into();
     changed.extend([strict, named]);
     let mut ids: HashSet<Hash> = changed.iter().map(id).collect();
-    assert_eq!(ids.len(), changed.len(), "each change gives an id of its own");
+    assert_eq!(ids.len(), changed.len(), "each change gives another id");
     assert!(ids.insert(id(&base)));
     assert_eq!(id(&base), id(&Talk { inactive_marks: Vec::new(), ..base.clone() }));
 }

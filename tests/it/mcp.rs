@@ -1,5 +1,5 @@
-//! Servers of tools: what they offer goes with plans and costs what the plan says, their calls need a word, leave traces and
-//! end when they are stopped; and none of the faults that servers have does more than fail.
+//! MCP servers: their tools are part of plans at the cost the plan says, their calls need approval, leave traces, and
+//! can be stopped, and none of the known server faults does more than fail.
 
 use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use crate::support::binary::Home;
@@ -20,17 +20,17 @@ use pleach::engine::api::{
     Answer, BranchRequest, Event, ProgramEvent, Request, ServerAct, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
     TurnRequest,
 };
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// What has not come by then does not come.
+/// How long to wait for a result before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// No test: this program as a server, where the environment says so.
+/// Not a test: runs this program as an MCP server when the environment says so.
 #[test]
 fn stub() {
     if let Ok(mode) = std::env::var(MODE) {
@@ -38,9 +38,9 @@ fn stub() {
     }
 }
 
-// ---- servers alone
+// ---- servers without the engine
 
-/// Servers, and a bell that rings when one of them stands otherwise.
+/// Servers, and a notification channel for changes of their state.
 struct Hub {
     servers: Arc<dyn ToolServers>,
     bell: Arc<(Mutex<u64>, Condvar)>,
@@ -59,17 +59,17 @@ impl Hub {
         Self { servers, bell }
     }
 
-    /// Waits until the server is as wanted.
+    /// Waits until a server satisfies the condition.
     fn wait(&self, name: &str, wanted: impl Fn(&Server) -> bool) -> Server {
         let until = Instant::now() + PATIENCE;
-        let mut rung = self.bell.0.lock().unwrap();
+        let mut changed = self.bell.0.lock().unwrap();
         loop {
             let found = self.servers.servers().into_iter().find(|server| server.spec.name == name);
             if let Some(server) = found.clone().filter(|server| wanted(server)) {
                 return server;
             }
             assert!(Instant::now() < until, "{found:?}");
-            rung = self.bell.1.wait_timeout(rung, Duration::from_millis(50)).unwrap().0;
+            changed = self.bell.1.wait_timeout(changed, Duration::from_millis(50)).unwrap().0;
         }
     }
 
@@ -87,17 +87,17 @@ impl Hub {
     }
 
     fn call(&self, tool: &str, args: &str) -> ToolOutput {
-        self.servers.call("s", tool, args, 100_000, &Watching::default())
+        self.servers.call("s", tool, args, 100_000, &Watcher::default())
     }
 }
 
 #[derive(Default)]
-struct Watching {
+struct Watcher {
     stopped: AtomicBool,
     said: Mutex<String>,
 }
 
-impl ToolObserver for Watching {
+impl ToolObserver for Watcher {
     fn sight(&self) -> FileVisibility {
         FileVisibility::default()
     }
@@ -112,18 +112,14 @@ impl ToolObserver for Watching {
 }
 
 #[test]
-fn results_are_words_bounded_and_clean() {
+fn results_are_bounded_clean_text() {
     let hub = Hub::start(&[spec("s", "plain")]);
     let server = hub.ready("s");
     let names: Vec<&str> = server.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((names, server.about.starts_with("stub 1, MCP ")), (vec!["echo", "act"], true), "{}", server.about);
     assert_eq!(server.instructions, "Always call echo first.");
-    assert!(
-        server.tail.contains("stub plain with [hidden]"),
-        "a value that it was given is not shown: {}",
-        server.tail
-    );
-    assert!(server.strays > 0, "the test program's own lines are no messages");
+    assert!(server.tail.contains("stub plain with [hidden]"), "secrets are hidden: {}", server.tail);
+    assert!(server.strays > 0, "other output of the program is not a message");
     let said = |tool: &str| hub.call(tool, "{}");
     let big = said("big");
     assert_eq!((big.status, big.full_bytes), (ToolStatus::Ok, 5 << 20));
@@ -147,12 +143,12 @@ fn results_are_words_bounded_and_clean() {
 }
 
 #[test]
-fn progress_is_passed_on_a_stop_is_told_and_silence_ends() {
+fn progress_stop_and_timeout_are_handled() {
     let quick = ServerSpec { seconds: 1, ..spec("quick", "plain") };
     let hub = Hub::start(&[spec("s", "plain"), quick]);
     hub.ready("s");
     hub.ready("quick");
-    let watch = Watching::default();
+    let watch = Watcher::default();
     let output = hub.servers.call("s", "steps", "{}", 1_000, &watch);
     assert_eq!(
         (output.body.as_str(), watch.said.lock().unwrap().as_str()),
@@ -162,14 +158,14 @@ fn progress_is_passed_on_a_stop_is_told_and_silence_ends() {
     let output = hub.servers.call("s", "never", "{}", 1_000, &watch);
     assert_eq!(output.status, ToolStatus::Cancelled, "{output:?}");
     hub.wait("s", |server| server.tail.contains("cancelled: \"the person stopped it\""));
-    let output = hub.servers.call("quick", "never", "{}", 1_000, &Watching::default());
+    let output = hub.servers.call("quick", "never", "{}", 1_000, &Watcher::default());
     assert!(output.body.contains("did not answer within 1 s"), "{output:?}");
     hub.wait("quick", |server| server.tail.contains("cancelled: "));
-    assert_eq!(hub.call("echo", r#"{"text":"still there"}"#).body, "still there");
+    assert_eq!(hub.call("echo", r#"{"text":"still running"}"#).body, "still running");
 }
 
 #[test]
-fn a_flood_and_stray_lines_hide_no_answer() {
+fn floods_and_stray_lines_hide_no_answer() {
     let hub = Hub::start(&[spec("s", "plain")]);
     hub.ready("s");
     assert_eq!(hub.call("flood", "{}").body, "after the flood");
@@ -179,10 +175,10 @@ fn a_flood_and_stray_lines_hide_no_answer() {
 }
 
 #[test]
-fn what_a_server_asks_back_is_answered_with_an_error() {
+fn server_requests_get_an_error() {
     let hub = Hub::start(&[spec("s", "old")]);
     let server = hub.ready("s");
-    assert!(server.about.ends_with("MCP 2024-11-05"), "an old server is spoken to as well: {}", server.about);
+    assert!(server.about.ends_with("MCP 2024-11-05"), "an older protocol version is accepted: {}", server.about);
     let said = hub.call("ask", "{}").body;
     let wanted = "elicitation/create: -32601\nno/such/thing: -32601\nping: done\nroots/list: -32601\n\
                   sampling/createMessage: -32601";
@@ -192,7 +188,7 @@ fn what_a_server_asks_back_is_answered_with_an_error() {
 }
 
 #[test]
-fn an_odd_list_of_tools_is_used_as_far_as_it_can_be() {
+fn invalid_tools_in_a_list_are_skipped() {
     let hub = Hub::start(&[spec("s", "odd")]);
     let server = hub.ready("s");
     let names: Vec<&str> = server.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -207,14 +203,14 @@ fn an_odd_list_of_tools_is_used_as_far_as_it_can_be() {
             "A tool is skipped: without a name, or with one that is too long.",
         ]
     );
-    assert_eq!(server.tools[0].description, "Echoes.", "the first of a name stays");
+    assert_eq!(server.tools[0].description, "Echoes.", "the first tool of a name is kept");
     let wide = &server.tools[4];
     assert!(wide.description.contains("too much for every request"), "{}", wide.description);
     assert!(wide.parameters.to_string().len() < 25_000);
 }
 
 #[test]
-fn servers_that_cannot_be_used_say_why() {
+fn unusable_servers_report_the_reason() {
     let silent = ServerSpec { start_seconds: 1, ..spec("silent", "silent") };
     let gone = ServerTransport::Program {
         command: Secret::new("/no/such/program"),
@@ -232,12 +228,12 @@ fn servers_that_cannot_be_used_say_why() {
     assert_eq!(hub.failed("crash").0, "it ended with exit code 3: no such port");
     let off = hub.wait("off", |_| true);
     assert!(matches!(off.state, ServerState::Off { .. }) && off.tail.is_empty(), "it was not started");
-    let output = hub.servers.call("crash", "echo", "{}", 100, &Watching::default());
+    let output = hub.servers.call("crash", "echo", "{}", 100, &Watcher::default());
     assert!(output.body.contains("can't be called: it ended with exit code 3"), "{output:?}");
 }
 
 #[test]
-fn a_server_that_dies_in_a_call_is_told_of_and_starts_again() {
+fn server_that_dies_in_a_call_is_restarted() {
     let hub = Hub::start(&[spec("s", "plain")]);
     hub.ready("s");
     let output = hub.call("die", "{}");
@@ -250,41 +246,41 @@ fn a_server_that_dies_in_a_call_is_told_of_and_starts_again() {
     assert_eq!(hub.call("echo", r#"{"text":"again"}"#).body, "again");
 }
 
-/// Whether a process exists and is no zombie.
+/// Whether a process exists and is not a zombie.
 #[cfg(target_os = "linux")]
-fn lives(pid: &str) -> bool {
+fn is_running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_end_takes_all_that_a_server_started_along() {
+fn stopping_a_server_stops_its_children() {
     let hub = Hub::start(&[spec("s", "plain"), spec("other", "plain")]);
     hub.ready("s");
     let pids = hub.call("child", "{}").body;
     let pids: Vec<&str> = pids.split(' ').collect();
-    assert!(pids.iter().all(|pid| lives(pid)), "{pids:?}");
+    assert!(pids.iter().all(|pid| is_running(pid)), "{pids:?}");
     hub.servers.set(&[spec("other", "plain")]);
     let until = Instant::now() + PATIENCE;
-    while pids.iter().any(|pid| lives(pid)) {
+    while pids.iter().any(|pid| is_running(pid)) {
         assert!(Instant::now() < until, "{pids:?} are still there");
         std::thread::yield_now();
     }
     hub.ready("other");
-    let pids = hub.servers.call("other", "child", "{}", 100, &Watching::default()).body;
+    let pids = hub.servers.call("other", "child", "{}", 100, &Watcher::default()).body;
     hub.servers.close();
     for pid in pids.split(' ') {
         let until = Instant::now() + PATIENCE;
-        while lives(pid) {
+        while is_running(pid) {
             assert!(Instant::now() < until, "{pid} is still there");
             std::thread::yield_now();
         }
     }
 }
 
-/// An MCP server over HTTP with one tool, which wants a key.
-fn over_http() -> Http {
+/// An MCP server over HTTP with one tool, which requires a key.
+fn http_server() -> Http {
     Http::answering(|request| {
         let empty = |status: u16| answer(status, &[("content-length", "0")], "");
         if request.method != "POST" {
@@ -305,31 +301,31 @@ fn over_http() -> Http {
     })
 }
 
-fn far(url: &str, key: &str) -> ServerSpec {
+fn http_spec(url: &str, key: &str) -> ServerSpec {
     let headers = vec![("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))];
     ServerSpec { way: Ok(ServerTransport::Address { url: Secret::new(url), headers }), ..spec("s", "") }
 }
 
 #[test]
-fn a_server_at_an_address_is_asked_with_its_key() {
-    let http = over_http();
+fn http_server_receives_its_key() {
+    let http = http_server();
     let url = http.base_url();
-    let hub = Hub::start(&[far(&url, "s3cretvalue")]);
+    let hub = Hub::start(&[http_spec(&url, "s3cretvalue")]);
     let server = hub.ready("s");
     assert!(server.about.starts_with("far 2, MCP "), "{}", server.about);
     assert_eq!(hub.call("time", "{}").body, "noon");
-    let hub = Hub::start(&[far(&url, "wrong-key")]);
+    let hub = Hub::start(&[http_spec(&url, "wrong-key")]);
     let (why, server) = hub.failed("s");
     let ServerState::Failed { todo, .. } = &server.state else { unreachable!() };
     assert!(!why.contains("wrong-key") && todo.contains("Authorization"), "{why} {todo}");
-    let hub = Hub::start(&[far("http://127.0.0.1:1/mcp", "s3cretvalue")]);
+    let hub = Hub::start(&[http_spec("http://127.0.0.1:1/mcp", "s3cretvalue")]);
     assert!(!hub.failed("s").0.is_empty());
 }
 
-// ---- through the engine
+// ---- with the engine
 
 /// An engine with servers.
-struct Scene {
+struct Setup {
     client: Client,
     branch: BranchId,
     model: Arc<Model>,
@@ -337,14 +333,14 @@ struct Scene {
     named: Arc<Mutex<ConfiguredServers>>,
 }
 
-fn scene(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Scene {
+fn setup(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Setup {
     let model = Model::new(answers);
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
     bench.rounds = 8;
     let named = Arc::new(Mutex::new(ConfiguredServers { servers, file: None }));
     let (client, branch) = open(&bench, &named, rules, true);
-    Scene { client, branch, model, bench, named }
+    Setup { client, branch, model, bench, named }
 }
 
 fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, fresh: bool) -> (Client, BranchId) {
@@ -357,7 +353,7 @@ fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, 
     (client, branch)
 }
 
-impl Scene {
+impl Setup {
     fn toolbox(&mut self, act: ServerAct) -> Toolbox {
         match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
             Answer::Toolbox(all) => *all,
@@ -377,12 +373,12 @@ impl Scene {
         }
     }
 
-    /// Tokens of tools in the next plan.
+    /// The tokens of tools in the next plan.
     fn cost(&mut self) -> u32 {
         self.client.whole_plan(self.branch, &message("Hello")).tools
     }
 
-    /// Sends, says yes to all that asks, and gives what was asked and the end's place.
+    /// Sends a message, approves every call, and returns the last request for approval.
     fn turn(&mut self, words: &str, consent: &Consent) -> Option<Arc<PendingApproval>> {
         let from = self.client.seen.len();
         self.client.send(self.branch, &message(words)).unwrap();
@@ -415,7 +411,7 @@ impl Scene {
         }
     }
 
-    /// Names of the tools of the last body that was posted.
+    /// The names of the tools in the last posted body.
     fn posted(&self) -> Vec<String> {
         let body: Value = serde_json::from_slice(self.model.bodies().last().unwrap()).unwrap();
         let tools = body["tools"].as_array().cloned().unwrap_or_default();
@@ -436,43 +432,43 @@ fn rule(tool: &str, verdict: Verdict) -> Rule {
 }
 
 #[test]
-fn a_servers_tool_goes_with_the_plan_and_is_called_with_a_word() {
+fn server_tool_is_planned_approved_and_called() {
     let answers = vec![call("mcp__s__echo", &json!({"text": "hi there"})), text("Done.")];
-    let mut scene = scene(vec![spec("s", "plain")], answers, Vec::new());
-    scene.toolbox(ServerAct::List);
-    let card = scene.card("s");
+    let mut setup = setup(vec![spec("s", "plain")], answers, Vec::new());
+    setup.toolbox(ServerAct::List);
+    let card = setup.card("s");
     assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
-    assert!(card.tools.iter().all(ToolCard::goes), "also where it was looked at before it was there");
+    assert!(card.tools.iter().all(ToolCard::goes), "even if it was shown before approval");
     assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
-    let all = scene.toolbox(ServerAct::List);
-    assert_eq!(all.tokens, scene.cost(), "what the list says is what a plan counts");
-    let asking = scene.turn("Echo it.", &yes()).expect("it asks");
+    let all = setup.toolbox(ServerAct::List);
+    assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");
+    let asking = setup.turn("Echo it.", &yes()).expect("it needs approval");
     let deed = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
     assert_eq!(
         (asking.deed.clone(), asking.args.as_str()),
         (deed, r#"{"text":"hi there"}"#),
-        "also what says that it looks"
+        "even a tool that claims to be read-only"
     );
-    assert_eq!(scene.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);
-    let trace = scene.trace();
+    assert_eq!(setup.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);
+    let trace = setup.trace();
     assert_eq!(
         (trace.name.as_str(), trace.status, trace.word.as_deref()),
         ("mcp__s__echo", Some(ToolStatus::Ok), Some("you"))
     );
     assert_eq!((trace.bytes, trace.preview.as_str(), trace.est_tokens > 0), (8, "hi there", true));
-    assert_eq!(scene.result(), "hi there");
+    assert_eq!(setup.result(), "hi there");
 }
 
 #[test]
-fn a_no_calls_nothing_and_rules_speak_for_servers() {
+fn denial_calls_nothing_and_rules_apply_to_servers() {
     let ask = || call("mcp__s__echo", &json!({"text": "hi"}));
-    let mut scene1 = scene(vec![spec("s", "plain")], vec![ask(), text("I see.")], Vec::new());
+    let mut scene1 = setup(vec![spec("s", "plain")], vec![ask(), text("I see.")], Vec::new());
     scene1.card("s");
     scene1.turn("Echo it.", &Consent::No { why: None });
     assert_eq!(scene1.trace().status, Some(ToolStatus::Refused));
     let rules = vec![rule("mcp__s__*", Verdict::Allow), rule("mcp__s__act", Verdict::Deny)];
     let answers = vec![ask(), text("Done."), call("mcp__s__act", &json!({})), text("I see.")];
-    let mut scene2 = scene(vec![spec("s", "plain")], answers, rules);
+    let mut scene2 = setup(vec![spec("s", "plain")], answers, rules);
     scene2.card("s");
     assert!(scene2.turn("Echo it.", &yes()).is_none(), "a rule allows it");
     assert_eq!((scene2.result().as_str(), scene2.trace().word.as_deref()), ("hi", Some("rule allow mcp__s__*")));
@@ -481,33 +477,33 @@ fn a_no_calls_nothing_and_rules_speak_for_servers() {
 }
 
 #[test]
-fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
+fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
     let answers = vec![call("mcp__s__echo", &json!({})), text("I see.")];
-    let mut scene = scene(vec![spec("s", "plain")], answers, Vec::new());
-    scene.card("s");
-    let whole = scene.cost();
+    let mut setup = setup(vec![spec("s", "plain")], answers, Vec::new());
+    setup.card("s");
+    let whole = setup.cost();
     let off = |keys: &[&str]| ServerAct::Switch { keys: keys.iter().map(|key| (*key).to_owned()).collect(), on: false };
-    assert!(scene.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
-    let less = scene.cost();
+    assert!(setup.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
+    let less = setup.cost();
     assert!(less < whole);
-    assert_eq!(scene.toolbox(ServerAct::List).tokens, less);
-    let costs = scene.client.whole_plan(scene.branch, &message("Hello")).tool_costs.clone();
+    assert_eq!(setup.toolbox(ServerAct::List).tokens, less);
+    let costs = setup.client.whole_plan(setup.branch, &message("Hello")).tool_costs.clone();
     let each: Vec<(&str, bool)> = costs.iter().map(|tool| (tool.name.as_str(), tool.on)).collect();
     assert_eq!(each, [("echo", true), ("mcp__s__echo", false), ("mcp__s__act", true)], "each tool is in the plan");
     let on: u32 = costs.iter().filter(|tool| tool.on).map(|tool| tool.tokens).sum();
     assert!(on.abs_diff(less) <= 4 && costs[1].tokens.abs_diff(whole - less) <= 4, "{costs:?}");
-    assert!(scene.turn("Echo.", &yes()).is_none(), "the model calls it all the same");
-    assert_eq!(scene.posted(), ["echo", "mcp__s__act"]);
-    assert!(scene.result().contains("switched mcp__s__echo off"), "{}", scene.result());
-    scene.done(off(&["s/*"]));
-    scene.done(off(&["echo"]));
-    assert_eq!(scene.cost(), 0);
+    assert!(setup.turn("Echo.", &yes()).is_none(), "the model calls it anyway");
+    assert_eq!(setup.posted(), ["echo", "mcp__s__act"]);
+    assert!(setup.result().contains("switched mcp__s__echo off"), "{}", setup.result());
+    setup.done(off(&["s/*"]));
+    setup.done(off(&["echo"]));
+    assert_eq!(setup.cost(), 0);
     let on = ServerAct::Switch { keys: vec!["mcp__s__act".into()], on: true };
-    assert!(scene.done(on).contains("Switched s/act on."), "by the name that the model sees");
-    assert!(scene.cost() > 0 && scene.cost() < less, "one of those that were off together comes back alone");
-    scene.client.must(Request::Session(SessionRequest::Undo));
-    let forked = match scene.client.must(Request::Branch(BranchRequest::Fork {
-        branch: scene.branch,
+    assert!(setup.done(on).contains("Switched s/act on."), "by the name that the model sees");
+    assert!(setup.cost() > 0 && setup.cost() < less, "one of several disabled tools is enabled again");
+    setup.client.must(Request::Session(SessionRequest::Undo));
+    let forked = match setup.client.must(Request::Branch(BranchRequest::Fork {
+        branch: setup.branch,
         at: None,
         name: None,
         switch: false,
@@ -515,99 +511,100 @@ fn tools_are_switched_off_on_a_branch_and_undo_brings_them_back() {
         Answer::Branch(branch) => branch.overrides.tools_off,
         other => panic!("{other:?}"),
     };
-    assert_eq!(forked, ["echo", "s/*", "s/echo"], "a fork begins with it");
-    scene.client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(forked, ["echo", "s/*", "s/echo"], "a fork copies it");
+    setup.client.must(Request::Session(SessionRequest::Undo));
     for _ in 0..3 {
-        scene.client.must(Request::Session(SessionRequest::Undo));
+        setup.client.must(Request::Session(SessionRequest::Undo));
     }
-    assert_eq!(scene.cost(), whole, "undone one by one");
-    scene.done(off(&["s/*"]));
-    let before = scene.cost();
-    let (bench, named) = (scene.bench.clone(), scene.named.clone());
-    drop(scene.client);
+    assert_eq!(setup.cost(), whole, "undone one by one");
+    setup.done(off(&["s/*"]));
+    let before = setup.cost();
+    let (bench, named) = (setup.bench.clone(), setup.named.clone());
+    drop(setup.client);
     let (client, branch) = open(&bench, &named, Vec::new(), false);
-    let mut again = Scene { client, branch, model: scene.model, bench, named };
+    let mut again = Setup { client, branch, model: setup.model, bench, named };
     let card = again.card("s");
-    assert_eq!((card.on, again.cost()), (false, before), "it is kept over a restart");
+    assert_eq!((card.on, again.cost()), (false, before), "it survives a restart");
 }
 
 #[test]
-fn a_server_that_dies_takes_its_tools_out_of_the_plan() {
+fn dead_servers_tools_leave_the_plan() {
     let act = || call("mcp__s__act", &json!({}));
     let answers = vec![act(), text("I see."), act(), text("I see.")];
-    let mut scene = scene(vec![spec("s", "dies")], answers, vec![rule("*", Verdict::Allow)]);
-    scene.card("s");
-    let whole = scene.cost();
-    scene.turn("Act.", &yes());
-    assert_eq!(scene.trace().status, Some(ToolStatus::Failed));
+    let mut setup = setup(vec![spec("s", "dies")], answers, vec![rule("*", Verdict::Allow)]);
+    setup.card("s");
+    let whole = setup.cost();
+    setup.turn("Act.", &yes());
+    assert_eq!(setup.trace().status, Some(ToolStatus::Failed));
     let gone = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("The server s ended: it ended with exit code 9"));
-    scene.client.wait(0, gone);
-    assert!(scene.cost() < whole);
-    scene.turn("Act again.", &yes());
-    assert!(scene.result().contains("not there any more"), "{}", scene.result());
-    scene.done(ServerAct::Restart { server: "s".into() });
-    assert_eq!(scene.card("s").state, ServerState::Ready);
-    assert_eq!(scene.cost(), whole);
+    setup.client.wait(0, gone);
+    assert!(setup.cost() < whole);
+    setup.turn("Act again.", &yes());
+    assert!(setup.result().contains("not there any more"), "{}", setup.result());
+    setup.done(ServerAct::Restart { server: "s".into() });
+    assert_eq!(setup.card("s").state, ServerState::Ready);
+    assert_eq!(setup.cost(), whole);
 }
 
 #[test]
-fn what_a_tool_says_of_itself_is_approved_once_and_again_when_it_changes() {
-    let mut scene = scene(vec![spec("s", "plain")], Vec::new(), Vec::new());
-    scene.card("s");
-    let whole = scene.cost();
-    scene.named.lock().unwrap().servers = vec![spec("s", "drift")];
-    scene.toolbox(ServerAct::List);
-    let card = scene.card("s");
+fn tool_descriptions_are_approved_again_after_a_change() {
+    let mut setup = setup(vec![spec("s", "plain")], Vec::new(), Vec::new());
+    setup.card("s");
+    let whole = setup.cost();
+    setup.named.lock().unwrap().servers = vec![spec("s", "drift")];
+    setup.toolbox(ServerAct::List);
+    let card = setup.card("s");
     let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("describes echo differently"));
-    scene.client.wait(0, alarmed);
+    setup.client.wait(0, alarmed);
     let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
     assert_eq!((echo.waits, echo.goes(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
-    assert!(scene.cost() < whole, "it is not offered meanwhile");
+    assert!(setup.cost() < whole, "it is not offered meanwhile");
     let approve = ServerAct::Approve { server: "s".into(), tool: Some("echo".into()) };
-    assert!(scene.done(approve).contains("approved as described now"));
-    assert!(scene.cost() > whole, "and is then, with more words than before");
-    let alarms = scene.client.seen.iter().filter(|event| alarmed(event)).count();
-    assert_eq!(alarms, 1, "told once");
+    assert!(setup.done(approve).contains("approved as described now"));
+    assert!(setup.cost() > whole, "and is offered afterwards, with a longer description");
+    let alarms = setup.client.seen.iter().filter(|event| alarmed(event)).count();
+    assert_eq!(alarms, 1, "reported once");
 }
 
 #[test]
-fn a_tool_that_comes_later_waits_for_a_word() {
+fn new_tools_wait_for_approval() {
     let answers = vec![call("mcp__s__act", &json!({})), text("Done.")];
-    let mut scene = scene(vec![spec("s", "late")], answers, vec![rule("*", Verdict::Allow)]);
-    scene.card("s");
-    let whole = scene.cost();
-    scene.turn("Act.", &yes());
-    scene.client.wait(
+    let mut setup = setup(vec![spec("s", "late")], answers, vec![rule("*", Verdict::Allow)]);
+    setup.card("s");
+    let whole = setup.cost();
+    setup.turn("Act.", &yes());
+    setup.client.wait(
         0,
         |event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("offers late, which")),
     );
-    let card = scene.card("s");
-    assert_eq!((card.tools.len(), card.going().count(), scene.cost()), (3, 2, whole), "it is listed, and does not go");
-    scene.done(ServerAct::Approve { server: "s".into(), tool: None });
-    assert!(scene.cost() > whole);
+    let card = setup.card("s");
+    assert_eq!((card.tools.len(), card.going().count(), setup.cost()), (3, 2, whole), "it is listed but not sent");
+    setup.done(ServerAct::Approve { server: "s".into(), tool: None });
+    assert!(setup.cost() > whole);
 }
 
 #[test]
-fn two_servers_may_have_the_same_tool_and_any_name() {
+fn servers_may_share_tool_names() {
     let odd = offered_name("t", "odd näme/of it");
     let answers =
         vec![call("mcp__t__echo", &json!({"text": "of t"})), call(&odd, &json!({"text": "odd"})), text("Done.")];
-    let mut scene = scene(vec![spec("s", "plain"), spec("t", "odd")], answers, vec![rule("*", Verdict::Allow)]);
-    scene.card("t");
-    scene.turn("Echo it.", &yes());
-    let posted = scene.posted();
+    let mut setup = setup(vec![spec("s", "plain"), spec("t", "odd")], answers, vec![rule("*", Verdict::Allow)]);
+    setup.card("t");
+    setup.turn("Echo it.", &yes());
+    let posted = setup.posted();
     assert!(posted.contains(&"mcp__s__echo".to_owned()) && posted.contains(&"mcp__t__echo".to_owned()), "{posted:?}");
     let fits = |name: &String| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     assert!(posted.iter().all(fits), "{posted:?}");
-    let told: Vec<String> = scene.client.open().traces.iter().map(|trace| trace.preview.clone()).collect();
-    assert_eq!(told, ["of t", "odd"], "each is called by its own name at its own server");
+    let told: Vec<String> = setup.client.open().traces.iter().map(|trace| trace.preview.clone()).collect();
+    assert_eq!(told, ["of t", "odd"], "each call reaches its own server");
 }
 
-/// A scene with the real tools, and short results.
-fn reading(mode: &str) -> Scene {
+/// A setup with the real tools and short results.
+fn reading(mode: &str) -> Setup {
     let model = Model::new(Vec::new());
     let mut bench = Bench::new(&model);
-    bench.tools = Some(Arc::new(Workspace::open_acting(&bench.workspace, 3_000, Acting::default()).unwrap()));
+    bench.tools =
+        Some(Arc::new(Workspace::open_with_effects(&bench.workspace, 3_000, EffectOptions::default()).unwrap()));
     let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", mode)], file: None }));
     let (read, rules) = (named.clone(), vec![rule("mcp__*", Verdict::Allow)]);
     let mut client = bench.start_with(|setup| {
@@ -616,138 +613,138 @@ fn reading(mode: &str) -> Scene {
         setup.named = Some(Arc::new(move || read.lock().unwrap().clone()));
     });
     let branch = client.session();
-    let mut scene = Scene { client, branch, model, bench, named };
-    scene.card("s");
-    scene.model.then(call("mcp__s__act", &json!({})));
-    scene.model.then(text("I see."));
-    scene.turn("Act.", &yes());
-    scene
+    let mut setup = Setup { client, branch, model, bench, named };
+    setup.card("s");
+    setup.model.then(call("mcp__s__act", &json!({})));
+    setup.model.then(text("I see."));
+    setup.turn("Act.", &yes());
+    setup
 }
 
-/// The path under which the newest result is kept, what the model read of it, and the line from which on it may read more.
-fn cut_at(scene: &mut Scene) -> (String, String, u64) {
-    let path = kept_path(&scene.trace().id());
-    let cut = scene.result();
+/// The path of the newest stored result, the text that the model read, and the line from which it may read on.
+fn cut_at(setup: &mut Setup) -> (String, String, u64) {
+    let path = kept_path(&setup.trace().id());
+    let cut = setup.result();
     let at = cut.find("goes on at line ").unwrap_or_else(|| panic!("{cut}"));
     let line = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
     (path, cut, line)
 }
 
 #[test]
-fn what_was_cut_of_a_servers_result_is_read_in_parts() {
-    let mut scene = reading("lines");
-    let (path, cut, line) = cut_at(&mut scene);
+fn cut_results_are_read_in_parts() {
+    let mut setup = reading("lines");
+    let (path, cut, line) = cut_at(&mut setup);
     assert!(
         cut.contains(&format!("{path:?} as path")) && cut.contains(&format!("row {} of it\n[…", line - 1)),
         "{cut}"
     );
     assert!(cut.ends_with("row 4000 of it") && cut.len() < 3_300, "{}", cut.len());
     let back = format!("read_file or search with path {path}, from line {line} on");
-    let trace = scene.trace();
+    let trace = setup.trace();
     assert_eq!((trace.more.back.clone(), trace.more.kept), (Some(back), trace.truncated_from));
-    scene.model.then(call("read_file", &json!({"path": path, "start_line": line, "lines": 2})));
-    scene.model.then(call("search", &json!({"path": path, "pattern": "row 2500 "})));
-    scene.model.then(text("I see."));
-    scene.turn("And the rest?", &yes());
-    let all = scene.client.open().traces.clone();
+    setup.model.then(call("read_file", &json!({"path": path, "start_line": line, "lines": 2})));
+    setup.model.then(call("search", &json!({"path": path, "pattern": "row 2500 "})));
+    setup.model.then(text("I see."));
+    setup.turn("And the rest?", &yes());
+    let all = setup.client.open().traces.clone();
     assert_eq!(all[1].preview, format!("row {line} of it"));
-    assert!(scene.result().contains(":2500: row 2500 of it"), "{}", scene.result());
+    assert!(setup.result().contains(":2500: row 2500 of it"), "{}", setup.result());
     let off = |key: &str| ServerAct::Switch { keys: vec![key.into()], on: false };
-    scene.done(off("search"));
-    scene.model.then(call("search", &json!({"path": path, "pattern": "row"})));
-    scene.model.then(call("mcp__s__act", &json!({})));
-    scene.model.then(text("I see."));
-    scene.turn("Again.", &yes());
-    let refused = scene.client.open().traces[3].clone();
-    assert_eq!(refused.status, Some(ToolStatus::Refused), "what is switched off reads nothing kept either");
-    assert!(scene.trace().more.back.unwrap().starts_with("read_file with path"));
-    scene.done(off("read_file"));
-    scene.model.then(call("mcp__s__act", &json!({})));
-    scene.model.then(text("I see."));
-    scene.turn("Again.", &yes());
-    let trace = scene.trace();
+    setup.done(off("search"));
+    setup.model.then(call("search", &json!({"path": path, "pattern": "row"})));
+    setup.model.then(call("mcp__s__act", &json!({})));
+    setup.model.then(text("I see."));
+    setup.turn("Again.", &yes());
+    let refused = setup.client.open().traces[3].clone();
+    assert_eq!(refused.status, Some(ToolStatus::Refused), "a disabled tool cannot read stored results");
+    assert!(setup.trace().more.back.unwrap().starts_with("read_file with path"));
+    setup.done(off("read_file"));
+    setup.model.then(call("mcp__s__act", &json!({})));
+    setup.model.then(text("I see."));
+    setup.turn("Again.", &yes());
+    let trace = setup.trace();
     assert_eq!((trace.more.back.as_deref(), trace.more.kept), (Some("ask the tool for less"), None));
 }
 
 #[test]
-fn a_result_of_one_long_line_is_read_in_parts_too() {
-    let mut scene = reading("wide");
-    let (path, cut, line) = cut_at(&mut scene);
+fn one_line_results_are_read_in_parts() {
+    let mut setup = reading("wide");
+    let (path, cut, line) = cut_at(&mut setup);
     assert!(line > 5, "{cut}");
-    scene.model.then(call("read_file", &json!({"path": path, "start_line": line + 1, "lines": 1})));
-    scene.model.then(call("search", &json!({"path": path, "pattern": "\"n\":2500\\D"})));
-    scene.model.then(text("I see."));
-    scene.turn("And the rest?", &yes());
-    let read = scene.client.open().traces[1].clone();
+    setup.model.then(call("read_file", &json!({"path": path, "start_line": line + 1, "lines": 1})));
+    setup.model.then(call("search", &json!({"path": path, "pattern": "\"n\":2500\\D"})));
+    setup.model.then(text("I see."));
+    setup.turn("And the rest?", &yes());
+    let read = setup.client.open().traces[1].clone();
     assert!(read.preview.starts_with("{\"n\":") && read.bytes < 400, "{read:?}");
-    assert!(scene.result().contains("{\"n\":2500}"), "{}", scene.result());
+    assert!(setup.result().contains("{\"n\":2500}"), "{}", setup.result());
 }
 
-/// A folder's own file that names the stub.
+/// A folder's settings file that names the stub.
 fn folder_file(text: &str, servers: Vec<ServerSpec>) -> FolderFile {
     FolderFile { path: ".mcp.json".into(), digest: Hash::of(text.as_bytes()), servers: Ok(servers) }
 }
 
 #[test]
-fn a_folders_file_is_used_only_after_a_word_on_this_very_text() {
-    let mut scene = scene(Vec::new(), Vec::new(), Vec::new());
+fn folder_file_needs_approval_of_its_exact_text() {
+    let mut setup = setup(Vec::new(), Vec::new(), Vec::new());
     let digest = Hash::of(b"one");
-    scene.named.lock().unwrap().file = Some(folder_file("one", vec![spec("s", "plain")]));
-    let all = scene.toolbox(ServerAct::Settle);
+    setup.named.lock().unwrap().file = Some(folder_file("one", vec![spec("s", "plain")]));
+    let all = setup.toolbox(ServerAct::Settle);
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileWord::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
-    scene.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("/mcp shows them and asks")));
-    scene.done(ServerAct::File { digest, yes: true });
-    assert_eq!(scene.card("s").tools.len(), 2);
-    scene.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
-    let all = scene.toolbox(ServerAct::Settle);
-    assert_eq!(all.file.unwrap().word, FileWord::Waits, "another text is asked about again");
-    assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers ended");
+    setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("/mcp shows them and asks")));
+    setup.done(ServerAct::File { digest, yes: true });
+    assert_eq!(setup.card("s").tools.len(), 2);
+    setup.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
+    let all = setup.toolbox(ServerAct::Settle);
+    assert_eq!(all.file.unwrap().word, FileWord::Waits, "a changed text needs approval again");
+    assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers were stopped");
     let stale = Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes: true }));
-    assert!(scene.client.ask(stale).unwrap_err().to_string().contains("changed in the meantime"));
-    scene.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
-    assert_eq!(scene.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
+    assert!(setup.client.ask(stale).unwrap_err().to_string().contains("changed in the meantime"));
+    setup.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
+    assert_eq!(setup.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
 }
 
 #[test]
-fn no_server_is_started_where_the_folder_is_not_trusted() {
+fn untrusted_folder_starts_no_server() {
     let model = Model::new(Vec::new());
     let mut bench = Bench::new(&model);
     bench.tools = Some(Arc::new(Echo));
     bench.trusted = false;
     let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", "plain")], file: None }));
     let (client, branch) = open(&bench, &named, Vec::new(), true);
-    let mut scene = Scene { client, branch, model, bench, named };
-    let all = scene.toolbox(ServerAct::Settle);
-    assert_eq!((all.trusted, all.servers.len(), scene.cost()), (false, 1, 0));
-    scene.client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
-    assert_eq!(scene.card("s").state, ServerState::Ready, "the word starts them");
-    assert!(scene.cost() > 0);
-    scene.client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
-    assert_eq!(scene.toolbox(ServerAct::Settle).servers.len(), 1, "and ends them");
+    let mut setup = Setup { client, branch, model, bench, named };
+    let all = setup.toolbox(ServerAct::Settle);
+    assert_eq!((all.trusted, all.servers.len(), setup.cost()), (false, 1, 0));
+    setup.client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
+    assert_eq!(setup.card("s").state, ServerState::Ready, "approval starts them");
+    assert!(setup.cost() > 0);
+    setup.client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
+    assert_eq!(setup.toolbox(ServerAct::Settle).servers.len(), 1, "and revoking stops them");
 }
 
 #[test]
-fn a_stop_in_the_middle_of_a_call_is_in_the_trace() {
+fn stopped_call_is_in_the_trace() {
     let answers = vec![call("mcp__s__act", &json!({})), text("Done.")];
     let hold = ServerSpec { ..spec("s", "hold") };
-    let mut scene = scene(vec![hold], answers, vec![rule("*", Verdict::Allow)]);
-    scene.card("s");
-    let from = scene.client.seen.len();
-    scene.client.send(scene.branch, &message("Act.")).unwrap();
-    scene
+    let mut setup = setup(vec![hold], answers, vec![rule("*", Verdict::Allow)]);
+    setup.card("s");
+    let from = setup.client.seen.len();
+    setup.client.send(setup.branch, &message("Act.")).unwrap();
+    setup
         .client
         .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Output { text, .. }) if text.starts_with('1')));
-    scene.client.must(Request::Turn(TurnRequest::Cancel { branch: scene.branch }));
-    scene.client.closed(from, scene.branch);
-    assert_eq!(scene.trace().status, Some(ToolStatus::Cancelled));
+    setup.client.must(Request::Turn(TurnRequest::Cancel { branch: setup.branch }));
+    setup.client.closed(from, setup.branch);
+    assert_eq!(setup.trace().status, Some(ToolStatus::Cancelled));
 }
 
 // ---- on the command line
 
 #[test]
-fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
+fn command_line_lists_servers_without_secrets() {
     let home = Home::new("");
     let program = std::env::current_exe().unwrap().display().to_string();
     let file = json!({"mcpServers": {"s": {
@@ -785,7 +782,7 @@ fn the_command_line_lists_asks_about_the_folders_file_and_shows_no_secret() {
     assert!(wrong.err.contains("line 2, column 1") && wrong.err.contains("command"), "{}", wrong.err);
 }
 
-/// What the doctor says of the same folder, with more servers in the settings. It starts none of them.
+/// What doctor reports about the same folder with more servers in the settings. It starts none of them.
 fn doctor(home: &Home, trusted: &str, program: &str) {
     let found = || -> Vec<Value> {
         let all = home.json(&["doctor"]);
@@ -826,7 +823,7 @@ fn doctor(home: &Home, trusted: &str, program: &str) {
     assert!(home.ok(&["doctor"]).contains("not used: it has no `mcpServers` object"));
 }
 
-// ---- with a server that nobody here wrote
+// The script of npm's `@modelcontextprotocol/server-everything`, if it is installed.
 
 /// The script of npm's `@modelcontextprotocol/server-everything`, where one is installed.
 fn everything() -> Option<String> {
@@ -851,34 +848,34 @@ fn node(script: &str, way: &str) -> ServerSpec {
 }
 
 #[test]
-fn a_foreign_server_is_used_for_a_whole_turn() {
+fn third_party_server_serves_a_whole_turn() {
     let Some(script) = everything() else { return };
     let answers = vec![
         call("mcp__everything__get-sum", &json!({"a": 19, "b": 23})),
         call("mcp__everything__echo", &json!({"message": "hello"})),
         text("It is 42."),
     ];
-    let mut scene = scene(vec![node(&script, "stdio")], answers, vec![rule("mcp__everything__echo", Verdict::Allow)]);
-    let card = scene.card("everything");
+    let mut setup = setup(vec![node(&script, "stdio")], answers, vec![rule("mcp__everything__echo", Verdict::Allow)]);
+    let card = setup.card("everything");
     assert_eq!(card.state, ServerState::Ready, "{}", card.tail);
     assert!(card.tools.len() >= 8, "{:?}", card.tools.iter().map(|tool| &tool.tool).collect::<Vec<_>>());
-    assert_eq!(scene.toolbox(ServerAct::List).tokens, scene.cost());
-    let asking = scene.turn("What is 19 and 23?", &yes()).expect("get-sum asks");
+    assert_eq!(setup.toolbox(ServerAct::List).tokens, setup.cost());
+    let asking = setup.turn("What is 19 and 23?", &yes()).expect("get-sum needs approval");
     assert_eq!(asking.tool, "mcp__everything__get-sum");
-    let traces = scene.client.open().traces.clone();
+    let traces = setup.client.open().traces.clone();
     let told: Vec<_> = traces.iter().map(|trace| (trace.name.as_str(), trace.status, trace.preview.as_str())).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].2.contains("42") && told[1].2.contains("hello"), "{told:?}");
     let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
-    let whole = scene.cost();
-    scene.done(off);
-    assert!(scene.cost() < whole);
-    scene.client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(scene.cost(), whole);
+    let whole = setup.cost();
+    setup.done(off);
+    assert!(setup.cost() < whole);
+    setup.client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(setup.cost(), whole);
 }
 
 #[test]
-fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
+fn third_party_server_works_over_http() {
     let Some(script) = everything() else { return };
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut child = std::process::Command::new("node")
@@ -890,7 +887,7 @@ fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
         .unwrap();
     let until = Instant::now() + PATIENCE;
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < until, "it does not listen");
+        assert!(Instant::now() < until, "it ignores the stop");
         std::thread::yield_now();
     }
     let url = format!("http://127.0.0.1:{port}/mcp");
@@ -899,7 +896,7 @@ fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
     hub.ready("s");
     let sum = hub.call("get-sum", r#"{"a":1,"b":2}"#);
     assert!(sum.body.contains('3'), "{sum:?}");
-    let watch = Watching::default();
+    let watch = Watcher::default();
     let long = r#"{"duration":1,"steps":2}"#;
     let output = hub.servers.call("s", "trigger-long-running-operation", long, 10_000, &watch);
     assert_eq!(output.status, ToolStatus::Ok, "{output:?}");
@@ -913,10 +910,10 @@ fn a_foreign_server_over_http_answers_reports_and_is_stopped() {
     child.wait().unwrap();
 }
 
-/// The whole task of `pty::task`, with nothing but a server's tools: search, read, the tests fail, an edit with a word, they
-/// pass. What a server changed is the server's to take back: undo says nothing of it and leaves it.
+/// The whole task of `pty::task` with only a server's tools: search, read, failing tests, an approved edit, passing
+/// tests. Undo leaves changes that a server made, without mentioning them.
 #[test]
-fn a_real_task_is_done_with_a_servers_tools_alone() {
+fn real_task_is_done_with_server_tools_only() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(WORK);
     let wrong =
@@ -933,13 +930,13 @@ fn a_real_task_is_done_with_a_servers_tools_alone() {
     ];
     let rules = ["find", "read", "check"].map(|name| rule(&format!("mcp__s__{name}"), Verdict::Allow));
     let server = spec("s", &format!("{WORKS}{}", folder.path().display()));
-    let mut scene = scene(vec![server], answers, rules.into());
-    scene.card("s");
-    let asking = scene.turn("The tests fail. Find out why and mend it.", &yes()).expect("the edit asks");
+    let mut setup = setup(vec![server], answers, rules.into());
+    setup.card("s");
+    let asking = setup.turn("The tests fail. Find out why and fix it.", &yes()).expect("the edit needs approval");
     assert_eq!((asking.tool.as_str(), serde_json::from_str::<Value>(&asking.args).unwrap()), ("mcp__s__edit", edit));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
 
-    let view = scene.client.open();
+    let view = setup.client.open();
     let told: Vec<_> =
         view.traces.iter().map(|t| (t.name.trim_start_matches("mcp__s__"), t.status, t.word.as_deref())).collect();
     let (ok, failed) = (Some(ToolStatus::Ok), Some(ToolStatus::Failed));
@@ -952,17 +949,17 @@ fn a_real_task_is_done_with_a_servers_tools_alone() {
     assert_eq!(links.len(), 1, "{links:?}");
     assert_eq!((links[0].failed, links[0].fixed), (2, 4));
 
-    let bodies = scene.model.bodies();
+    let bodies = setup.model.bodies();
     assert_eq!(bodies.len(), 6);
     let runs = view.runs.iter().map(|run| run.request_digest).collect::<Vec<_>>();
     for (at, body) in bodies.iter().enumerate() {
-        assert!(runs.contains(&Hash::of(body)), "call {at} was sent as it was planned");
+        assert!(runs.contains(&Hash::of(body)), "call {at} was sent as planned");
         let body: Value = serde_json::from_slice(body).unwrap();
         let results = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool").count();
         assert_eq!(results, at, "each round sends the results so far");
     }
     assert!(String::from_utf8_lossy(&bodies[5]).contains("test adds ... ok"));
-    let undone = scene.client.ask(Request::Session(SessionRequest::Undo));
+    let undone = setup.client.ask(Request::Session(SessionRequest::Undo));
     assert!(undone.is_err() || !format!("{undone:?}").contains(WORK), "{undone:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
 }

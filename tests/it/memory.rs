@@ -1,5 +1,5 @@
-//! Memories and suggested pins on the real binary and through the engine: suggested by an answer, decided by a person, sent
-//! where they fit, gone with what they were made from; a secret is never one of them.
+//! Memories and suggested pins, on the real binary and through the engine: suggested by an answer, decided by a person,
+//! sent where they fit, removed with their source, and never containing a secret.
 
 use crate::support::bench::{Bench, Model, message, text};
 use crate::support::binary::Home;
@@ -48,7 +48,7 @@ fn memories(plan: &Value) -> Vec<String> {
 }
 
 #[test]
-fn suggested_confirmed_sent_and_taken_back() {
+fn memory_is_suggested_confirmed_sent_and_removed() {
     let (server, home) = home();
     home.ok(&["ask", "The proxy is behind what, and where?"]);
     let listed = home.json(&["memory", "list"]);
@@ -64,7 +64,7 @@ fn suggested_confirmed_sent_and_taken_back() {
     assert_eq!(listed[0]["source"]["by"], "model");
     assert!(listed[0]["source"]["message"].is_string());
     let question = "Which port does the staging proxy use?";
-    assert_eq!(memories(&home.json(&["plan", question])), Vec::<String>::new(), "only what is confirmed is sent");
+    assert_eq!(memories(&home.json(&["plan", question])), Vec::<String>::new(), "only confirmed memories are sent");
     for memory in listed {
         home.ok(&["memory", "confirm", memory["short"].as_str().unwrap()]);
     }
@@ -80,7 +80,7 @@ fn suggested_confirmed_sent_and_taken_back() {
     let body = home.ok(&["plan", question, "--request"]);
     assert!(body.contains("Remembered fact, confirmed by the user"), "{body}");
     let asked = home.json(&["ask", question]);
-    assert_eq!(String::from_utf8_lossy(&server.requests().last().unwrap().body), body, "sent as it was shown");
+    assert_eq!(String::from_utf8_lossy(&server.requests().last().unwrap().body), body, "sent as displayed");
     let again = home.json(&["replay", asked["run_id"].as_str().unwrap(), "--dry-run"]);
     assert_eq!(again["same"], true);
     let id = listed[0]["id"].as_str().unwrap();
@@ -103,7 +103,7 @@ fn suggested_confirmed_sent_and_taken_back() {
 }
 
 #[test]
-fn sessions_share_only_what_holds_in_all() {
+fn sessions_share_only_global_memories() {
     let home = Home::scripted("");
     home.ok(&["session", "new", "one"]);
     home.ok(&["memory", "add", "fact", "The garden gate is green"]);
@@ -120,7 +120,7 @@ fn sessions_share_only_what_holds_in_all() {
 }
 
 #[test]
-fn what_may_not_be_kept_is_refused() {
+fn forbidden_memories_are_refused() {
     let home = Home::scripted("");
     let long = "word ".repeat(80);
     for text in [KEY, long.as_str(), "   "] {
@@ -131,7 +131,7 @@ fn what_may_not_be_kept_is_refused() {
     home.ok(&["memory", "add", "fact", "Tea is hot"]);
     let twice = home.run(&["memory", "add", "fact", "tea is HOT."]);
     assert!(twice.code == 1 && twice.err.contains("exists already"), "{}", twice.err);
-    assert!(!twice.err.contains("Confirm"), "a person's own is confirmed from the start: {}", twice.err);
+    assert!(!twice.err.contains("Confirm"), "a memory written by a person is confirmed at once: {}", twice.err);
     let id = home.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.run(&["memory", "edit", &id, KEY]).code, 1);
     assert_eq!(home.json(&["memory", "list"])[0]["text"], "Tea is hot");
@@ -140,7 +140,7 @@ fn what_may_not_be_kept_is_refused() {
 }
 
 #[test]
-fn what_was_confirmed_is_listed_when_its_message_goes() {
+fn confirmed_memory_is_listed_when_its_message_is_removed() {
     let (_server, home) = home();
     home.ok(&["ask", "The proxy is behind what, and where?"]);
     let listed = home.json(&["memory", "list"]);
@@ -149,7 +149,7 @@ fn what_was_confirmed_is_listed_when_its_message_goes() {
     let said = home.ok(&["message", "remove", &first, "--yes"]);
     assert!(said.contains("1 memory came from it and is kept: The staging proxy listens on port 48213"), "{said}");
     let left = home.json(&["memory", "list"]);
-    assert_eq!(left.as_array().unwrap().len(), 1, "the unconfirmed one went with it: {left}");
+    assert_eq!(left.as_array().unwrap().len(), 1, "the unconfirmed one was removed too: {left}");
     let store = std::fs::read(home.store()).unwrap();
     let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
     assert!(!holds(b"Short answers") && !holds(KEY.as_bytes()));
@@ -167,7 +167,7 @@ fn of(plan: &ContextPlan, kind: RowKind) -> Vec<&pleach::domain::planning::plan:
 }
 
 #[test]
-fn a_memory_is_a_row_that_marks_decide_about() {
+fn memories_are_rows_that_accept_marks() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let branch = client.session();
@@ -192,7 +192,7 @@ fn a_memory_is_a_row_that_marks_decide_about() {
     assert_eq!(mark(MarkKind::Exclude), (Some(Section::Retrieved), Reason::Memory { standing: false }));
     assert_eq!(mark(MarkKind::Sticky), (Some(Section::StickyPins), Reason::Sticky));
     let tea = client.whole_plan(branch, &message("And tea?"));
-    assert!(of(&tea, RowKind::Memory)[0].included(), "a pinned memory goes whatever is asked");
+    assert!(of(&tea, RowKind::Memory)[0].included(), "a pinned memory is always included");
     client.say(branch, "And tea?");
     let run = client.runs().pop().unwrap();
     let digest = client.replay(&run).unwrap();
@@ -203,7 +203,7 @@ fn a_memory_is_a_row_that_marks_decide_about() {
 }
 
 #[test]
-fn undone_and_redone_it_stands_so_in_the_history() {
+fn undo_and_redo_appear_in_the_memory_history() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     client.session();
@@ -219,7 +219,7 @@ fn undone_and_redone_it_stands_so_in_the_history() {
 }
 
 #[test]
-fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
+fn suggested_pins_are_accepted_or_dismissed() {
     let model = Model::new([
         text("The number of the vault is one hundred and seven."),
         text(&answer("Noted.", "Suggest pins: \"number of the vault\", turn 3")),
@@ -249,7 +249,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     client.say(branch, "A third one.");
     let plan = client.whole_plan(branch, &message("next"));
     let later = suggested(&plan);
-    assert_eq!(later.len(), 1, "what was turned down never comes again: {later:?}");
+    assert_eq!(later.len(), 1, "dismissed suggestions never return: {later:?}");
     assert_ne!(later, waiting);
     let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(later[0])], act }));
@@ -259,7 +259,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
     else {
         panic!()
     };
-    assert!(suggested(&client.whole_plan(fork.id, &message("next"))).is_empty(), "forks inherit no suggestions");
+    assert!(suggested(&client.whole_plan(fork.id, &message("next"))).is_empty(), "forks do not copy suggestions");
     let session = client.open().card.id;
     let steps = bench.store().transitions(session).unwrap();
     let told: Vec<(ItemState, ItemState)> = steps.iter().map(|step| (step.from, step.to)).collect();
@@ -278,7 +278,7 @@ fn suggested_pins_wait_are_accepted_and_turned_down_for_good() {
 }
 
 #[test]
-fn branches_share_a_sessions_memory_and_nothing_else_does() {
+fn session_memory_is_shared_by_its_branches_only() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let branch = client.session();
@@ -300,7 +300,7 @@ fn branches_share_a_sessions_memory_and_nothing_else_does() {
     let others = |plan: &ContextPlan| {
         plan.rows.iter().filter(|row| row.kind != RowKind::Memory).map(|row| row.atom).collect::<Vec<_>>()
     };
-    assert_eq!(others(&before), others(&after), "memory is the one thing that reaches another branch");
+    assert_eq!(others(&before), others(&after), "a memory is the only thing that reaches another branch");
     assert_eq!(of(&after, RowKind::Memory).len(), 1);
     let item = ItemName::Atom(listed(&mut client)[0].atom());
     let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
@@ -312,7 +312,7 @@ fn branches_share_a_sessions_memory_and_nothing_else_does() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
     #[test]
-    fn a_text_with_the_shape_of_a_secret_is_never_stored(
+    fn text_that_looks_like_a_secret_is_never_stored(
         before in "[a-z ]{0,20}",
         tail in "[A-Za-z0-9]{40}",
         after in "[a-z ]{0,20}",

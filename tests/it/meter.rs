@@ -1,4 +1,4 @@
-//! The meter beside what a server reports: what is learned, what is shown, what raises an alarm, what it costs.
+//! The meter and the usage that servers report: what it learns and displays, what raises an alarm, and costs.
 
 use crate::support::bench::{Bench, message};
 use crate::support::binary::Home;
@@ -7,7 +7,7 @@ use pleach::domain::call::meter::Calibration;
 use pleach::engine::api::{BranchRequest, Draft, Planned, Request, TurnRequest};
 use serde_json::{Value, json};
 
-/// An answer of one word whose server reports this usage.
+/// A one-word answer whose server reports this usage.
 fn reporting(usage: &Value) -> Vec<Step> {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
     let told = json!({"choices": [], "usage": usage});
@@ -30,7 +30,7 @@ fn value(home: &Home, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_factor_is_learned_over_sessions_and_shown_beside_the_raw_count() {
+fn factor_is_learned_over_sessions() {
     let told = [140, 150, 320].map(|prompt| reporting(&json!({"prompt_tokens": prompt, "completion_tokens": 2})));
     let server = Server::start_posts(told.to_vec());
     let home = home(&server);
@@ -62,7 +62,7 @@ fn a_factor_is_learned_over_sessions_and_shown_beside_the_raw_count() {
 }
 
 #[test]
-fn a_prompt_that_was_cut_raises_an_alarm_and_teaches_nothing() {
+fn truncated_prompt_raises_an_alarm() {
     let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 512, "completion_tokens": 2}))]);
     let home = home(&server);
     let long = "a word after another ".repeat(400);
@@ -80,7 +80,7 @@ fn a_prompt_that_was_cut_raises_an_alarm_and_teaches_nothing() {
 }
 
 #[test]
-fn no_alarm_where_cached_tokens_stand_beside_the_prompt() {
+fn separately_reported_cached_tokens_raise_no_alarm() {
     let long = "a word after another ".repeat(400);
     let usage = json!({"input_tokens": 100, "cache_read_input_tokens": 2_100, "output_tokens": 2});
     let server = Server::start_posts(vec![reporting(&usage)]);
@@ -91,7 +91,7 @@ fn no_alarm_where_cached_tokens_stand_beside_the_prompt() {
 }
 
 #[test]
-fn what_a_call_costs_before_and_after() {
+fn cost_is_shown_before_and_after_a_call() {
     let usage = json!({"prompt_tokens": 1_000, "completion_tokens": 100,
         "prompt_tokens_details": {"cached_tokens": 600}, "completion_tokens_details": {"reasoning_tokens": 40}});
     let server = Server::start_posts(vec![reporting(&usage), reporting(&json!(null))]);
@@ -116,7 +116,7 @@ fn what_a_call_costs_before_and_after() {
 }
 
 #[test]
-fn a_factor_that_moved_makes_no_drawn_plan_stale() {
+fn changed_factor_keeps_displayed_plans_valid() {
     let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 900, "completion_tokens": 2}))]);
     let bench = Bench::http(&server);
     let mut client = bench.start();
@@ -132,11 +132,11 @@ fn a_factor_that_moved_makes_no_drawn_plan_stale() {
     };
     client.say(other.id, "meanwhile, on another branch");
     let Ok(Planned::Plan { calibration, .. }) = client.plan(other.id, &Draft::default()) else { panic!() };
-    assert_eq!(calibration.map(|known| known.samples), Some(2), "it moved");
+    assert_eq!(calibration.map(|known| known.samples), Some(2), "the factor changed");
     let from = client.seen.len();
     client
         .ask(Request::Turn(TurnRequest::Ask { branch, draft: drawn, plan: Some(plan.id) }))
-        .expect("the drawn plan goes");
+        .expect("the displayed plan is sent");
     client.closed(from, branch);
     let sent = server.requests();
     let last = sent.iter().rev().find(|request| request.method == "POST").unwrap();

@@ -1,4 +1,4 @@
-//! What takes a while holds nothing else up: stored calls are looked at beside the engine.
+//! Comparing stored calls happens in the background and delays nothing else.
 
 use crate::support::bench::{Bench, Model};
 use crate::support::live::Live;
@@ -10,7 +10,7 @@ use pleach::engine::api::{
 use pleach::store::Store;
 use pleach::tui::screens::question::model::Question;
 
-/// In which order these tickets were answered.
+/// The order in which tickets were answered.
 fn order(seen: &[Event], tickets: [Ticket; 2]) -> Vec<Ticket> {
     let answered = |event: &Event| match event {
         Event::Answer { ticket, .. } => Some(*ticket).filter(|ticket| tickets.contains(ticket)),
@@ -20,7 +20,7 @@ fn order(seen: &[Event], tickets: [Ticket; 2]) -> Vec<Ticket> {
 }
 
 #[test]
-fn a_long_look_at_stored_calls_holds_nothing_up() {
+fn long_comparison_delays_nothing() {
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start();
     let branch = client.session();
@@ -32,7 +32,7 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
     let view = client.open();
     let atom = Atom::Message { node: view.nodes[0].key };
     let mut overtook = false;
-    // On one thread the answers would come in the order of the requests, whatever the machine does meanwhile.
+    // On one thread the answers would always come in the order of the requests.
     for _ in 0..50 {
         let mut long = Vec::new();
         for at in 1..runs.len() {
@@ -46,14 +46,14 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
             break;
         }
     }
-    assert!(overtook, "the short question waited for the long ones every time");
+    assert!(overtook, "the short question always waited for the long ones");
     let why = |most: Option<u32>| Request::Plan(PlanRequest::Why { branch, item: ItemName::Atom(atom), most });
     let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
     let whole = client.post(why(None));
     let newest = *passing.last().unwrap();
-    let Ok(Answer::History(told)) = client.answer(newest) else { panic!("the newest is answered") };
+    let Ok(Answer::History(told)) = client.answer(newest) else { panic!("the newest request is answered") };
     assert!(!told.stays.is_empty());
-    assert!(matches!(client.answer(whole), Ok(Answer::History(_))), "what was asked for is not given up");
+    assert!(matches!(client.answer(whole), Ok(Answer::History(_))), "the request is not dropped");
     for ticket in &passing[..29] {
         match client.answer(*ticket) {
             Ok(Answer::History(_)) => {}
@@ -63,9 +63,9 @@ fn a_long_look_at_stored_calls_holds_nothing_up() {
     }
 }
 
-/// The screen and the engine in one process; this test's thread is the screen's.
+/// The screen and the engine in one process. This test's thread is the screen's.
 #[test]
-fn the_screen_never_reads_from_the_store() {
+fn screen_never_reads_the_store() {
     let bench = Bench::new(&Model::new([]));
     let store = bench.store();
     let mut client = bench.start();
@@ -97,5 +97,5 @@ fn the_screen_never_reads_from_the_store() {
     live.frame();
     let last = live.model.layers.last();
     assert!(!live.model.layers.on::<Question>(), "{last:?}");
-    assert_eq!(Store::reads_of_this_thread(), before, "the screen's own thread read from the store");
+    assert_eq!(Store::reads_of_this_thread(), before, "the screen's thread read from the store");
 }

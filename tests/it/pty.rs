@@ -1,4 +1,4 @@
-//! The real binary in a pseudo-terminal: journeys, every way out, job control, hostile text, sizes.
+//! The real binary in a pseudo-terminal: journeys, every way to exit, job control, hostile text, and sizes.
 
 mod comfort;
 mod consent_prompt;

@@ -1,5 +1,5 @@
-//! The engine alone plans again: after every act that the plan on the screen depends on, a new plan comes without being
-//! asked for, and it is the one that asking would give.
+//! Only the engine plans again: after every act that affects the displayed plan, it sends a new plan without being
+//! asked, and that is the plan a request would return.
 
 use crate::support::bench::{Bench, Client, Model, message};
 use pleach::domain::base::hash::Hash;
@@ -12,10 +12,10 @@ use pleach::engine::api::{
     SessionRequest, Ticket,
 };
 
-/// What a plan is, and what it was made from.
+/// A plan's hash and its basis.
 type Known = (Hash, Basis);
 
-/// Hands an act in and waits for another plan, which nobody asked for.
+/// Performs an act and waits for another, unrequested plan.
 fn plan_after(client: &mut Client, before: Known, act: Request) -> Known {
     let planned = |event: &Event| match event {
         Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
@@ -30,7 +30,7 @@ fn plan_after(client: &mut Client, before: Known, act: Request) -> Known {
 }
 
 #[test]
-fn every_act_is_followed_by_the_plan_that_asking_would_give() {
+fn every_act_is_followed_by_a_current_plan() {
     let mut client = Bench::new(&Model::new([])).start();
     let branch = client.session();
     for n in 0..6 {
@@ -80,7 +80,7 @@ fn every_act_is_followed_by_the_plan_that_asking_would_give() {
 }
 
 #[test]
-fn what_concerns_no_plan_is_followed_by_none() {
+fn unrelated_acts_cause_no_plan() {
     let mut client = Bench::new(&Model::new([])).start();
     let branch = client.session();
     client.say(branch, "A question?");
@@ -96,12 +96,12 @@ fn what_concerns_no_plan_is_followed_by_none() {
     }
     client.whole_plan(branch, &message("Another?"));
     let planned = client.seen[from..].iter().filter(|event| matches!(event, Event::Planned { .. })).count();
-    assert_eq!(planned, 1, "only the one that was asked for");
+    assert_eq!(planned, 1, "only the requested one");
 }
 
-/// A command inside the workbench plans a draft of its own; the screen's own plan follows it.
+/// A command inside the workbench plans a draft of its own. The screen's plan follows it.
 #[test]
-fn the_plan_of_a_command_is_followed_by_the_one_of_the_screen() {
+fn command_plan_is_followed_by_the_screens_plan() {
     let mut client = Bench::new(&Model::new([])).start();
     let branch = client.session();
     client.say(branch, "A question?");

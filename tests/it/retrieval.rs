@@ -1,5 +1,5 @@
-//! Looking through older messages, on the real binary: what modes, the gate and a person's marks do to what is found, and
-//! that a call with cards is its plan and can be rendered again.
+//! Searching older messages, on the real binary: how modes, the gate, and marks affect results, and that a call with
+//! cards matches its plan and can be replayed.
 
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
@@ -10,7 +10,7 @@ fn server() -> Server {
     Server::start(vec![vec![stream(), words("Noted."), end()]])
 }
 
-/// A long talk, in which one early turn names the port of the staging proxy.
+/// A long conversation in which one early turn names the port of the staging proxy.
 fn talk(home: &Home) {
     let mut lines = Vec::new();
     let mut say = |id: String, parent: Option<String>, role: &str, content: &str| {
@@ -62,7 +62,7 @@ fn found(plan: &Value) -> Vec<String> {
 }
 
 #[test]
-fn modes_bound_what_is_looked_up() {
+fn modes_limit_retrieval() {
     let server = server();
     let home = Home::asking(&server.base_url());
     talk(&home);
@@ -92,9 +92,9 @@ fn modes_bound_what_is_looked_up() {
     assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
 }
 
-/// Many turns that say nearly the same, and one that names the port: little of them is worth quoting.
+/// Many nearly equal turns and one that names the port: little of them is worth quoting.
 #[test]
-fn what_is_not_spent_on_cards_goes_to_turns() {
+fn unused_card_room_goes_to_turns() {
     let home = Home::new("");
     let line = |n: usize| {
         let turn = n / 2;
@@ -142,7 +142,7 @@ fn first_number(text: &str) -> u64 {
 }
 
 #[test]
-fn a_message_that_says_nothing_of_its_own_pulls_nothing() {
+fn message_without_content_retrieves_nothing() {
     let server = server();
     let home = Home::asking(&server.base_url());
     talk(&home);
@@ -154,7 +154,7 @@ fn a_message_that_says_nothing_of_its_own_pulls_nothing() {
 }
 
 #[test]
-fn what_is_left_out_is_not_found_and_can_be_let_back() {
+fn excluded_messages_are_not_found() {
     let server = server();
     let home = Home::asking(&server.base_url());
     talk(&home);
@@ -169,7 +169,7 @@ fn what_is_left_out_is_not_found_and_can_be_let_back() {
 }
 
 #[test]
-fn a_call_with_cards_is_its_plan_and_can_be_rendered_again() {
+fn call_with_cards_matches_its_plan_and_replays() {
     let server = server();
     let home = Home::asking(&server.base_url());
     talk(&home);
@@ -193,11 +193,11 @@ fn a_call_with_cards_is_its_plan_and_can_be_rendered_again() {
     home.ok(&["message", "remove", "a4", "--yes"]);
     let store = std::fs::read(home.store()).unwrap();
     let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
-    assert!(!holds(b"48213"), "what was removed is in no plan either");
+    assert!(!holds(b"48213"), "removed messages are in no plan either");
 }
 
 #[test]
-fn many_queries_in_one_go() {
+fn batch_queries() {
     let server = server();
     let home = Home::asking(&server.base_url());
     talk(&home);
@@ -227,7 +227,7 @@ fn many_queries_in_one_go() {
 }
 
 #[test]
-fn the_index_is_gone_on_from_where_it_stood() {
+fn index_is_continued_after_a_restart() {
     let home = Home::new("");
     let topics = ["harbour", "meadow", "kiln", "lantern", "orchard"];
     let line = |n: usize| {
@@ -245,7 +245,7 @@ fn the_index_is_gone_on_from_where_it_stood() {
     let question = "What was the remark on the kiln and crate17?";
     let first = plan(&home, question, &[]);
     assert!(!found(&first).is_empty(), "{first}");
-    assert!(store().shelf_tail(session).unwrap().is_some(), "less than a segment is stored too");
+    assert!(store().shelf_tail(session).unwrap().is_some(), "an incomplete segment is stored too");
     assert_eq!(plan(&home, question, &[]), first);
     home.ok(&["message", "remove", "m17", "--yes"]);
     assert!(store().shelf_tail(session).unwrap().is_none());

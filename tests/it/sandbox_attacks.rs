@@ -1,6 +1,7 @@
-//! Attacks of commands on what lies outside their cage, and what they must be able to do in it: as root and as an ordinary
-//! user, with namespaces, without one of processes, and without any. Each time a process of its own tries, with a home
-//! folder of its own; where the machine lacks something, what the program says before a yes is asserted instead.
+//! Attacks of sandboxed commands on the rest of the system, and commands that must work in the sandbox: as root and as
+//! an ordinary user, with all namespaces, without a process namespace, and without any. Each case runs in a process
+//! with its own home folder. Where the machine lacks a protection, the tests check that the program says so before
+//! approval.
 
 use crate::sandbox_commands::{Place, options, runs, sleeper};
 use pleach::domain::tool::trace::ToolObserver;
@@ -16,13 +17,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
-/// What is refused to the process that tries, and so to all that it starts.
+/// Capabilities that are taken from the test process and its children.
 const REFUSED: &[&str] = &["nothing", "processes", "namespaces"];
 const REFUSE: &str = "CAGE_TEST_REFUSE";
-/// A user that nobody is.
-const STRANGER: u32 = 54_321;
+/// A user id without an account.
+const OTHER_USER: u32 = 54_321;
 
-/// Files of a home folder with something that no command may read.
+/// Files in a home folder with content that no command may read.
 const CREDENTIALS: &[&str] = &[
     ".ssh/id_ed25519",
     ".gnupg/key",
@@ -58,7 +59,7 @@ const CREDENTIALS: &[&str] = &[
     ".stack/upload/credentials.json",
     ".cabal/config",
 ];
-/// What of a home folder is needed, and read.
+/// Paths in a home folder that commands need and may read.
 const NEEDED: &[&str] =
     &[".cargo/registry/index", ".pyenv/versions/3.1/bin/x", ".nvm/versions/node/v1/bin/x", ".config/git/ignore"];
 
@@ -88,9 +89,9 @@ fn home() -> PathBuf {
     home
 }
 
-/// Tries as each user and on each kind of system, in processes of their own.
+/// Runs a test as each user and on each kind of system, in separate processes.
 fn each(test: &str) {
-    let users: &[Option<u32>] = if is_root() { &[None, Some(STRANGER)] } else { &[None] };
+    let users: &[Option<u32>] = if is_root() { &[None, Some(OTHER_USER)] } else { &[None] };
     for (user, refused) in users.iter().flat_map(|user| REFUSED.iter().map(move |refused| (*user, *refused))) {
         let place = TempDir::new().unwrap();
         let mut own = Command::new(std::env::current_exe().unwrap());
@@ -111,8 +112,8 @@ fn each(test: &str) {
         }
         let output = match own.output() {
             Ok(output) => output,
-            // Only a stranger may be kept from the folder of the test binary. Written past the harness, which shows
-            // nothing that a passing test prints.
+            // Only another user may lack access to the test binary's folder. Written directly to the terminal, because
+            // the harness hides the output of passing tests.
             Err(error) if user.is_some() && error.kind() == ErrorKind::PermissionDenied => {
                 let binary = std::env::current_exe().unwrap();
                 let notice = format!(
@@ -129,7 +130,7 @@ fn each(test: &str) {
     }
 }
 
-/// Takes from this thread, and from all that it starts, what its orders say.
+/// Restricts this thread and its children as the environment says.
 fn refuse() -> String {
     use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule};
     let refused = std::env::var(REFUSE).expect("started by another test");
@@ -151,7 +152,7 @@ fn refuse() -> String {
     refused
 }
 
-/// What the program says of namespaces, by which the rest is judged.
+/// What the program reports about namespaces, which determines the expected results.
 fn namespaces(place: &Place) -> (bool, bool) {
     let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
     let said = protection.iter().find(|line| line.contains("namespaces")).unwrap().clone();
@@ -169,9 +170,9 @@ impl Bystander {
         Self(child)
     }
 
-    /// What others could have changed.
+    /// State that another process could have changed.
     fn state(&mut self) -> Vec<String> {
-        assert!(self.0.try_wait().unwrap().is_none(), "it was ended");
+        assert!(self.0.try_wait().unwrap().is_none(), "it was killed");
         state(self.0.id())
     }
 }
@@ -183,7 +184,7 @@ impl Drop for Bystander {
     }
 }
 
-/// Limits, priority, scheduler and processors.
+/// Limits, priority, scheduler, and CPU affinity.
 fn state(pid: u32) -> Vec<String> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
     let stat = read("stat");
@@ -195,18 +196,18 @@ fn state(pid: u32) -> Vec<String> {
 }
 
 #[derive(PartialEq, Debug)]
-struct Kept {
+struct FileState {
     mode: u32,
     owner: (u32, u32),
     times: (i64, i64),
     attributes: String,
 }
 
-fn kept(path: &Path) -> Kept {
+fn file_state(path: &Path) -> FileState {
     let meta = fs::metadata(path).unwrap();
     let mut names = vec![0; 1_000];
     let count = rustix::fs::listxattr(path, &mut names[..]).unwrap_or(0);
-    Kept {
+    FileState {
         mode: meta.mode() & 0o7777,
         owner: (meta.uid(), meta.gid()),
         times: (meta.mtime(), meta.mtime_nsec()),
@@ -215,7 +216,7 @@ fn kept(path: &Path) -> Kept {
 }
 
 #[test]
-fn nothing_reaches_out_as_any_user_on_any_system() {
+fn attacks_fail_as_any_user_on_any_system() {
     each("attacks");
 }
 
@@ -227,7 +228,7 @@ fn attacks() {
     let place = Place::with(options(), 200_000);
     let (mounts, whole) = namespaces(&place);
     assert!(refused != "namespaces" || !mounts, "they were refused");
-    assert!(refused == "nothing" || !whole, "it was denied");
+    assert!(refused == "nothing" || !whole, "the call was denied");
     processes(&place, whole);
     files(&place, &home, mounts);
     credentials(&place, &home, mounts);
@@ -277,7 +278,7 @@ fn files(place: &Place, home: &Path, mounts: bool) {
     let all = [tool, place.outside("secret"), home.join(".ssh"), home.join(".cargo/registry/index")];
     let python = "/usr/bin/python3 -c 'import os, sys; p = sys.argv[1]; ";
     for path in &all {
-        let before = kept(path);
+        let before = file_state(path);
         let name = path.display();
         for line in [
             format!("chmod 0777 {name}"),
@@ -295,15 +296,15 @@ fn files(place: &Place, home: &Path, mounts: bool) {
             let done = place.line(&line);
             assert!(done.exit != Some(0) || line.starts_with("chown -h"), "{line}: {}", done.output.body);
         }
-        assert_eq!(kept(path), before, "{name}");
-        // What cannot be kept from a command without mounts of its own is said, as `namespaces` asserts.
+        assert_eq!(file_state(path), before, "{name}");
+        // What a command without its own mounts can do is reported, as `namespaces` asserts.
         for line in [format!("touch -d 2001-01-01 {name}"), format!("chmod 0711 {name}")] {
             let exit = place.line(&line).exit;
             assert!(!mounts || exit != Some(0), "{line}");
         }
-        assert!(!mounts || kept(path) == before, "{name}");
+        assert!(!mounts || file_state(path) == before, "{name}");
     }
-    // Nor is one made in the workspace for other users.
+    // Set-user-ID files cannot be created in the workspace either.
     let made = "cp /bin/true own; chmod 4755 own; echo $?; [ ! -u own ] && echo plain";
     assert_eq!(place.line(made).output.body.lines().last(), Some("plain"));
 }
@@ -321,13 +322,13 @@ fn credentials(place: &Place, home: &Path, mounts: bool) {
     assert_eq!(said.iter().any(|line| line.starts_with("hidden: ") && line.contains(".cargo/config.toml")), !mounts);
     let named = home.join(".aws");
     for (readable, open) in [(home.to_owned(), false), (named, true)] {
-        let place = Place::with(pleach::tools::Acting { readable: vec![readable], ..options() }, 20_000);
+        let place = Place::with(pleach::tools::EffectOptions { readable: vec![readable], ..options() }, 20_000);
         let done = place.line("cat ~/.aws/credentials ~/.ssh/id_ed25519");
         assert_eq!(done.output.body.matches("HIDDEN-THING").count(), usize::from(open), "{}", done.output.body);
     }
 }
 
-/// What must work in the cage, each with what it needs, which is first tried outside.
+/// Commands that must work in the sandbox, each with its requirement, which is first checked outside.
 const WORKS: &[(&str, &str)] = &[
     ("true", "touch x && chmod +x x && [ -x x ] && chmod 600 x && touch -d 2020-01-01 x && [ x -ot /etc/passwd ]"),
     ("true", "t=$(mktemp -d) && echo a > $t/b && mv $t/b c && cat c"),
@@ -358,7 +359,7 @@ const WORKS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_a_command_needs_works_as_any_user_on_any_system() {
+fn needed_commands_work_as_any_user_on_any_system() {
     each("works");
 }
 
@@ -369,7 +370,7 @@ fn works() {
     refuse();
     let place = Place::with(options(), 200_000);
     let (mounts, whole) = namespaces(&place);
-    // Without mounts `.gitconfig`, which holds a token, is hidden, and the git library in cargo insists on reading it.
+    // Without mounts, `.gitconfig` with its token is hidden, and the git library in cargo insists on reading it.
     let vcs = if mounts { "" } else { "--vcs none" };
     for (needs, line) in WORKS {
         let outside = Command::new("bash").args(["-c", needs]).output().unwrap();
@@ -387,11 +388,11 @@ fn works() {
         assert!(done.output.body.starts_with(starts), "{line}: {}", done.output.body);
     }
     if whole {
-        the_guard_is_killed(&place);
+        kill_the_guard(&place);
     }
 }
 
-/// Kills the guard once something is said.
+/// Kills the guard after the first output.
 struct Killer(AtomicBool);
 
 impl ToolObserver for Killer {
@@ -419,16 +420,16 @@ impl ToolObserver for Killer {
     }
 }
 
-fn the_guard_is_killed(place: &Place) {
+fn kill_the_guard(place: &Place) {
     let (mark, sleeper) = sleeper(5);
     let line = json!({ "line": format!("trap '' TERM; setsid {sleeper} & echo ready; {sleeper}") });
     let done = place.go(&line, &Killer(AtomicBool::new(false)));
     assert!(done.output.body.contains("its guard was ended"), "{}", done.output.body);
-    assert!(!runs(&mark), "something is left");
+    assert!(!runs(&mark), "processes are left");
 }
 
 #[test]
-fn what_a_killed_program_left_is_cleared_at_the_next_start() {
+fn next_start_clears_what_a_killed_program_left() {
     let place = TempDir::new().unwrap();
     let own = |test: &str, home: &Path| {
         let mut own = Command::new(std::env::current_exe().unwrap());
@@ -448,9 +449,9 @@ fn what_a_killed_program_left_is_cleared_at_the_next_start() {
     assert_eq!(count(), 1, "it left its folder");
     assert!(own("starts", place.path()).contains("1 passed"));
     assert_eq!(count(), 0);
-    let kept = PathBuf::from(said.lines().nth(1).unwrap());
+    let file_state = PathBuf::from(said.lines().nth(1).unwrap());
     drop(Place::new());
-    assert!(kept.is_dir(), "that of a living program stays");
+    assert!(file_state.is_dir(), "the folder of a running program stays");
     assert!(own("starts", Path::new("elsewhere")).contains("HOME is a relative path (elsewhere)"));
 }
 

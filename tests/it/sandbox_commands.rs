@@ -1,11 +1,11 @@
-//! Commands run by the tools, in the real cage, and every way out of it that we know of.
-//! Parts of the cage that this kernel lacks are said, and what depends on them is passed over.
+//! Commands in the real sandbox, including every known way out of it.
+//! Protections that this kernel lacks are printed, and the checks that need them are skipped.
 #![cfg(unix)]
 
 use pleach::domain::tool::consent::{Command, ToolEffect};
 use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolStatus};
 use pleach::domain::tool::visibility::FileVisibility;
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
-/// Collects what is said, and stops the command once a text was said.
+/// Collects output, and stops the command once it contains a text.
 #[derive(Default)]
 struct Listener {
     stop_at: Option<&'static str>,
@@ -53,8 +53,8 @@ pub(crate) struct Place {
     pub(crate) space: Workspace,
 }
 
-pub(crate) fn options() -> Acting {
-    Acting { program: Some(env!("CARGO_BIN_EXE_pleach").into()), ..Acting::default() }
+pub(crate) fn options() -> EffectOptions {
+    EffectOptions { program: Some(env!("CARGO_BIN_EXE_pleach").into()), ..EffectOptions::default() }
 }
 
 impl Place {
@@ -62,13 +62,13 @@ impl Place {
         Self::with(options(), 20_000)
     }
 
-    pub(crate) fn with(options: Acting, limit: usize) -> Self {
+    pub(crate) fn with(options: EffectOptions, limit: usize) -> Self {
         let outer = TempDir::new().unwrap();
         for name in ["in/src", "out"] {
             fs::create_dir_all(outer.path().join(name)).unwrap();
         }
         fs::write(outer.path().join("out/secret"), "outside-secret").unwrap();
-        let space = Workspace::open_acting(&outer.path().join("in"), limit, options).unwrap();
+        let space = Workspace::open_with_effects(&outer.path().join("in"), limit, options).unwrap();
         Self { outer, space }
     }
 
@@ -98,7 +98,7 @@ impl Place {
         self.go(&json!({ "line": line }), &Listener::default())
     }
 
-    /// Whether a part of the cage is there; says so where it is not.
+    /// Whether the sandbox has a protection. Prints a note if not.
     fn has(&self, part: &str) -> bool {
         let protection = self.deed(&json!({"line": "true"})).unwrap().protection;
         let has = protection.iter().any(|one| one.starts_with(part) && !one.contains("missing"));
@@ -112,13 +112,13 @@ impl Place {
     }
 }
 
-/// A command that never ends, and what it is known by among all processes.
+/// A command that never ends, and a mark that identifies it among all processes.
 pub(crate) fn sleeper(which: u8) -> (String, String) {
     let mark = format!("9{}.{which}", std::process::id());
     (mark.clone(), format!("tail -s {mark} -f /dev/null"))
 }
 
-/// Whether any process still has a mark in its command line.
+/// Whether any process has a mark in its command line.
 pub(crate) fn runs(mark: &str) -> bool {
     let own = std::process::id().to_string();
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -129,7 +129,7 @@ pub(crate) fn runs(mark: &str) -> bool {
 }
 
 #[test]
-fn a_command_says_how_it_ended_and_what_it_said() {
+fn commands_report_their_end_and_output() {
     let place = Place::new();
     let done = place.line("echo out; echo err >&2; pwd");
     let root = place.inside("").canonicalize().unwrap();
@@ -154,9 +154,9 @@ fn a_command_says_how_it_ended_and_what_it_said() {
 }
 
 #[test]
-fn what_it_says_comes_in_pieces_while_it_runs() {
+fn output_is_streamed_while_a_command_runs() {
     let place = Place::new();
-    // It goes on for ever, unless what it said first was heard meanwhile.
+    // The command runs forever unless its first output is received meanwhile.
     let watch = Listener::until("first");
     let done = place.go(&json!({"line": "echo first; tail -f /dev/null"}), &watch);
     assert_eq!(done.output.status, ToolStatus::Cancelled);
@@ -165,7 +165,7 @@ fn what_it_says_comes_in_pieces_while_it_runs() {
 }
 
 #[test]
-fn a_command_that_never_ends_and_does_not_listen_is_ended() {
+fn stubborn_commands_are_killed() {
     let place = Place::new();
     let (mark, sleeper) = sleeper(8);
     let line = format!("trap '' TERM INT HUP; echo ready; while :; do {sleeper}; done");
@@ -174,12 +174,12 @@ fn a_command_that_never_ends_and_does_not_listen_is_ended() {
     let done = place.go(&json!({"line": line, "seconds": 1}), &Listener::default());
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(done.output.body.starts_with("[stopped after 1 s, its time limit"), "{}", done.output.body);
-    assert!(!runs(&mark), "something is left");
+    assert!(!runs(&mark), "a process is left");
     assert_eq!(place.deed(&json!({"line": "true", "seconds": 1_000_000})).unwrap().seconds, 600);
 }
 
 #[test]
-fn what_is_left_in_the_background_is_ended_too() {
+fn background_processes_are_killed() {
     let place = Place::new();
     let (mark, sleeper) = sleeper(7);
     let line =
@@ -188,11 +188,11 @@ fn what_is_left_in_the_background_is_ended_too() {
     assert_eq!((done.output.status, done.exit), (ToolStatus::Ok, Some(0)), "{}", done.output.body);
     assert!(done.output.body.contains("left running"), "{}", done.output.body);
     assert!(done.output.body.contains("done\n"));
-    assert!(!cfg!(target_os = "linux") || !runs(&mark), "something is left");
+    assert!(!cfg!(target_os = "linux") || !runs(&mark), "a process is left");
 }
 
 #[test]
-fn a_flood_is_cut_in_the_middle() {
+fn large_output_is_cut_in_the_middle() {
     let place = Place::with(options(), 4_000);
     let watch = Listener::default();
     let line = "echo begin; yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | head -c 1000000000; echo end";
@@ -200,15 +200,15 @@ fn a_flood_is_cut_in_the_middle() {
     let body = &done.output.body;
     assert_eq!(done.exit, Some(0), "{body}");
     assert!(body.len() < 5_000 && body.starts_with("[exit 0]\nbegin\n") && body.ends_with("end\n"), "{body}");
-    assert!(body.contains("bytes of output in between were not kept; run it again through grep"), "{body}");
+    assert!(body.contains("bytes in the middle were not kept; run it again with grep"), "{body}");
     assert_eq!(done.output.full_bytes, 1_000_000_010 + "[exit 0]\n".len() as u64);
     let longest = watch.heard.lock().unwrap().iter().map(String::len).max().unwrap();
     assert!(longest < 9_000, "a piece of {longest} bytes");
 }
 
 #[test]
-fn a_fork_bomb_is_ended() {
-    let place = Place::with(Acting { processes: 60, ..options() }, 20_000);
+fn fork_bomb_is_killed() {
+    let place = Place::with(EffectOptions { processes: 60, ..options() }, 20_000);
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -216,18 +216,18 @@ fn a_fork_bomb_is_ended() {
     let done = place.line(&format!("for i in $(seq 400); do {sleeper} & done; wait"));
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(done.output.body.starts_with("[stopped: too many processes"), "{}", done.output.body);
-    assert!(!runs(&mark), "something is left");
-    // Each starts two, as in the real thing, but only eight times over: should it not be stopped, the machine lives.
+    assert!(!runs(&mark), "a process is left");
+    // Each starts two, as in a real fork bomb, but only eight levels deep, so that the machine survives a failure.
     let line = format!("f() {{ if [ $1 -gt 0 ]; then f $(($1 - 1)) | f $(($1 - 1)) & fi; {sleeper}; }}; f 8");
     let done = place.line(&line);
     assert!(done.output.body.starts_with("[stopped: too many processes"), "{}", done.output.body);
-    assert!(!runs(&mark), "something is left");
+    assert!(!runs(&mark), "a process is left");
 }
 
 #[test]
-fn the_environment_holds_no_secrets() {
+fn environment_contains_no_secrets() {
     let place = Place::new();
-    // Cargo sets many names for this very test; none of them is on the list.
+    // Cargo sets many variables for this test, and none of them is on the list.
     assert!(std::env::vars().any(|(name, _)| name == "CARGO_PKG_NAME"));
     for line in ["env", "tr '\\0' '\\n' < /proc/self/environ", "tr '\\0' '\\n' < /proc/$PPID/environ; true"] {
         let body = place.line(line).output.body;
@@ -284,26 +284,26 @@ fn nothing_outside_is_read_or_written() {
 }
 
 #[test]
-fn what_the_options_open_is_open() {
+fn configured_folders_are_accessible() {
     let outer = TempDir::new().unwrap();
     let more = outer.path().join("more");
     fs::create_dir_all(&more).unwrap();
     let own = outer.path().join("own");
     fs::create_dir_all(&own).unwrap();
     let acting =
-        Acting { writable: vec![more.clone(), outer.path().to_owned()], hidden: vec![own.clone()], ..options() };
+        EffectOptions { writable: vec![more.clone(), outer.path().to_owned()], hidden: vec![own.clone()], ..options() };
     let place = Place::with(acting, 5_000);
     let done = place.line(&format!("echo x > {}/new", more.display()));
     assert_eq!(done.exit, Some(0), "{}", done.output.body);
     if place.has("landlock") {
         let done = place.line(&format!("echo x > {}/new", own.display()));
-        assert_ne!(done.exit, Some(0), "a folder that holds the program's own is not opened");
+        assert_ne!(done.exit, Some(0), "a folder that contains the program's own files is not opened");
         assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
     }
 }
 
 #[test]
-fn no_network_no_tracing_no_new_spaces() {
+fn no_network_tracing_or_new_namespaces() {
     let place = Place::new();
     if !place.has("seccomp") {
         return;
@@ -320,7 +320,7 @@ fn no_network_no_tracing_no_new_spaces() {
     let python = "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('socket')\"";
     assert_ne!(place.line(python).exit, Some(0));
     assert_eq!(place.line("true").exit, Some(0));
-    let open = Place::with(Acting { network: true, ..options() }, 5_000);
+    let open = Place::with(EffectOptions { network: true, ..options() }, 5_000);
     let done = open.line(&connect);
     assert_eq!(done.exit, Some(0), "{}", done.output.body);
     assert!(listener.accept().is_ok());
@@ -330,12 +330,12 @@ fn no_network_no_tracing_no_new_spaces() {
 }
 
 #[test]
-fn the_command_cannot_reach_its_guard() {
+fn command_cannot_reach_its_guard() {
     let place = Place::new();
     if !place.has("landlock 6") && !place.has("landlock 7") && !place.has("landlock 8") && !place.has("landlock 9") {
         return;
     }
-    // Among processes of its own it sees no guard, and their first one does not listen.
+    // In its own process namespace the command does not see the guard, and the first process ignores signals.
     let program = std::process::id();
     let done = place.line(&format!("kill -9 $PPID; kill -9 {program}; kill -0 {program} || echo alive"));
     assert_eq!(done.exit, Some(0), "{}", done.output.body);
@@ -343,7 +343,7 @@ fn the_command_cannot_reach_its_guard() {
 }
 
 #[test]
-fn wishes_that_are_refused() {
+fn invalid_commands_are_refused() {
     let place = Place::new();
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("way")).unwrap();
     for (args, status) in [
@@ -358,7 +358,7 @@ fn wishes_that_are_refused() {
     ] {
         assert_eq!(place.deed(&args).unwrap_err().status, status, "{args}");
     }
-    // The folder was swapped for a link after it was looked at.
+    // The folder was replaced by a link after the command was prepared.
     let deed = place.deed(&json!({"line": "pwd; cat secret", "folder": "src"})).unwrap();
     fs::remove_dir(place.inside("src")).unwrap();
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("src")).unwrap();
@@ -372,26 +372,26 @@ fn wishes_that_are_refused() {
 }
 
 #[test]
-fn the_hidden_argument_is_of_no_use_to_others() {
+fn hidden_argument_gives_no_rights() {
     let run = |input: std::process::Stdio| {
         std::process::Command::new(env!("CARGO_BIN_EXE_pleach")).arg("__confined").stdin(input).output().unwrap()
     };
     let nothing = run(std::process::Stdio::null());
     assert_eq!(nothing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("of no use"));
-    // From inside the cage it leads into a smaller one at most.
+    // Inside the sandbox it leads at most to a stricter sandbox.
     let place = Place::new();
     if place.has("landlock") {
         let line = format!("echo '{{}}' | {} __confined", env!("CARGO_BIN_EXE_pleach"));
         assert_ne!(place.line(&line).exit, Some(0));
     }
-    let broken = Place::with(Acting { program: Some("/bin/true".into()), ..Acting::default() }, 1_000);
+    let broken = Place::with(EffectOptions { program: Some("/bin/true".into()), ..EffectOptions::default() }, 1_000);
     let out = broken.deed(&json!({"line": "true"})).unwrap_err();
     assert!(out.body.contains("Nothing was run"), "{}", out.body);
 }
 
 #[test]
-fn temporary_files_go_with_the_workspace() {
+fn temporary_files_are_removed_with_the_workspace() {
     let place = Place::new();
     let done = place.line("echo x > $TMPDIR/kept; echo $TMPDIR");
     let folder = PathBuf::from(done.output.body.lines().nth(1).unwrap());
@@ -402,18 +402,18 @@ fn temporary_files_go_with_the_workspace() {
 }
 
 #[test]
-fn a_command_gets_the_time_that_the_settings_say() {
-    let place = Place::with(Acting { usual: 7, seconds: 70, ..options() }, 1_000);
+fn command_time_limit_follows_the_settings() {
+    let place = Place::with(EffectOptions { usual: 7, seconds: 70, ..options() }, 1_000);
     let seconds = |args: serde_json::Value| place.deed(&args).unwrap().seconds;
     assert_eq!(seconds(json!({"line": "true"})), 7);
     assert_eq!(seconds(json!({"line": "true", "seconds": 9})), 9);
     assert_eq!(seconds(json!({"line": "true", "seconds": 99_999})), 70);
 }
 
-/// In a namespace of processes the command sees only those, and can write nothing of them.
+/// In a process namespace the command sees only its own processes in `/proc`, and cannot write there.
 #[test]
 #[cfg(target_os = "linux")]
-fn its_own_processes_are_shown_to_be_read_only() {
+fn own_proc_is_read_only() {
     let place = Place::new();
     let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
     if !protection.iter().any(|line| line.starts_with("namespaces: sees only its own processes")) {

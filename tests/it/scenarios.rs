@@ -1,14 +1,14 @@
-//! Plans as stories: each file in `tests/scenarios` tells a conversation with its settings and the plan that comes of it,
-//! line by line with the reasons. `PLEACH_SCENARIOS=write cargo test scenarios` writes the plans anew, to be read before
-//! they are kept.
+//! Plans as scenarios: each file in `tests/scenarios` describes a conversation with its settings and the expected plan,
+//! one row for each line with its reason. `PLEACH_SCENARIOS=write cargo test scenarios` rewrites the plans. Read the
+//! diff before committing it.
 //!
-//! Notation: `you 100 | model 200` is a turn of a question of 100 tokens and an answer of 200; `6000c` is a length in
-//! characters. A calling message is `model 10 calls a b`, a result `result a 6000c`. `hidden`, `removed` and `foreign`
-//! stand before a message. Marks are `turn 2 sticky`, `message 2.3 exclude` (its third message), `open.2 exclude`,
-//! `note 30 lease 4`. What policies know of a turn is `turn 2 age 3600 lane billing flags error,code similarity 200
-//! mentions 1/4 priority 10 task debugging` (flags are those of its question).
+//! Notation: `you 100 | model 200` is a turn with a question of 100 tokens and an answer of 200; `6000c` is a length in
+//! characters. A message with calls is `model 10 calls a b`, and a result is `result a 6000c`. The prefixes `hidden`,
+//! `removed`, and `foreign` apply to a message. Marks are `turn 2 sticky`, `message 2.3 exclude` (its third message),
+//! `open.2 exclude`, and `note 30 lease 4`. Facts about a turn are `turn 2 age 3600 lane billing flags error,code
+//! similarity 200 mentions 1/4 priority 10 task debugging` (the flags belong to its question).
 
-use crate::support::talk::{self, On, Own, Quarter, Said, Talk};
+use crate::support::talk::{self, MarkTarget, OwnText, Quarter, Talk, TalkMessage};
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
 use pleach::domain::call::tokens::Encoding;
@@ -24,10 +24,10 @@ use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A scenario's file.
+/// A scenario file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Story {
+struct Scenario {
     #[serde(rename = "about")]
     _about: String,
     policy: String,
@@ -42,7 +42,7 @@ struct Story {
     leased_cap: Option<u32>,
     #[serde(default)]
     tools: usize,
-    /// Roles must alternate.
+    /// Whether roles must alternate.
     #[serde(default)]
     strict: bool,
     #[serde(default)]
@@ -56,7 +56,7 @@ struct Story {
     preamble: Option<String>,
     #[serde(default)]
     turns: Vec<String>,
-    /// So many turns of `you 20 | model 30` before the others.
+    /// The number of turns `you 20 | model 30` before the others.
     #[serde(default)]
     earlier: usize,
     now: String,
@@ -66,7 +66,7 @@ struct Story {
     asleep: Vec<String>,
     #[serde(default)]
     gap: Option<(usize, u32)>,
-    /// Numbers of the policy, as in its file.
+    /// Parameters of the policy, as in its file.
     #[serde(default)]
     tune: PolicySpec,
     /// The lane of the message.
@@ -74,13 +74,13 @@ struct Story {
     lane: String,
     #[serde(default)]
     facts: Vec<String>,
-    /// `lane 1-3 40`: a summary of 40 tokens of turns 1 to 3 that was accepted; likewise `session`.
+    /// `lane 1-3 40`: an accepted lane summary of 40 tokens for turns 1 to 3; likewise `session`.
     #[serde(default)]
     summaries: Vec<String>,
-    /// Turns of which a question was found, the best first.
+    /// Turns whose questions were found, best first.
     #[serde(default)]
     found: Vec<usize>,
-    /// `lane`: the message names the lane of the summaries; `lacks`: something that they do not say.
+    /// `lane`: the message names the lane of the summaries; `lacks`: it names something that they do not mention.
     #[serde(default)]
     names: Vec<String>,
     plan: String,
@@ -90,7 +90,7 @@ fn number(text: &str) -> u32 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
-/// A text of so many tokens (or characters, with a `c`), that begins with its own name.
+/// A text of a given number of tokens (or characters, with a `c`) that starts with its own name.
 fn text(size: &str, name: &str) -> String {
     let chars = size.strip_suffix('c').map_or_else(|| number(size) * 4, number) as usize;
     let mut text = format!("{name} ");
@@ -98,7 +98,7 @@ fn text(size: &str, name: &str) -> String {
     text.chars().take(chars).collect()
 }
 
-fn said(text: &str, name: &str) -> Said {
+fn said(text: &str, name: &str) -> TalkMessage {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let bar = match words[0] {
         "hidden" => Some(SendBarrier::Hidden),
@@ -109,21 +109,21 @@ fn said(text: &str, name: &str) -> Said {
         words.remove(0);
     }
     let said = match words.as_slice() {
-        ["you", size] => Said::new(Role::User, self::text(size, name)),
-        ["foreign", size] => Said::new(Role::System, self::text(size, name)),
-        ["model", size] => Said::new(Role::Assistant, self::text(size, name)),
+        ["you", size] => TalkMessage::new(Role::User, self::text(size, name)),
+        ["foreign", size] => TalkMessage::new(Role::System, self::text(size, name)),
+        ["model", size] => TalkMessage::new(Role::Assistant, self::text(size, name)),
         ["model", size, "state"] => {
             let state = "---STATE---\ngoal: done\n---END STATE---";
-            Said::new(Role::Assistant, format!("{}\n\n{state}", self::text(size, name)))
+            TalkMessage::new(Role::Assistant, format!("{}\n\n{state}", self::text(size, name)))
         }
-        ["model", size, "calls", calls @ ..] => Said::calling(self::text(size, name), calls),
-        ["result", call, size] => Said::result(call, self::text(size, name)),
+        ["model", size, "calls", calls @ ..] => TalkMessage::calling(self::text(size, name), calls),
+        ["result", call, size] => TalkMessage::result(call, self::text(size, name)),
         other => panic!("{other:?}"),
     };
-    Said { bar, ..said }
+    TalkMessage { bar, ..said }
 }
 
-fn turn(text: &str, name: &str) -> Vec<Said> {
+fn turn(text: &str, name: &str) -> Vec<TalkMessage> {
     text.split('|').enumerate().map(|(at, one)| said(one.trim(), &format!("{name}.{}", at + 1))).collect()
 }
 
@@ -139,7 +139,7 @@ fn kind(words: &[&str]) -> MarkKind {
     }
 }
 
-fn own(text: &str) -> Own {
+fn own(text: &str) -> OwnText {
     let (name, size) = text.split_once(' ').unwrap();
     let section = match name {
         "system" => Section::System,
@@ -152,14 +152,14 @@ fn own(text: &str) -> Own {
         "go-on" => Section::UserMessage,
         other => panic!("{other:?}"),
     };
-    Own { section, text: self::text(size, name) }
+    OwnText { section, text: self::text(size, name) }
 }
 
-/// One of `own` asks the model to keep a state block, if turns are left out.
+/// A text in `own` with this prefix asks the model for a state block when turns are left out.
 const REQUEST: &str = "state-request ";
 
-impl Story {
-    fn texts(&self) -> Vec<Own> {
+impl Scenario {
+    fn texts(&self) -> Vec<OwnText> {
         self.own.iter().filter(|text| !text.starts_with(REQUEST)).map(|text| own(text)).collect()
     }
 
@@ -168,7 +168,7 @@ impl Story {
     }
 
     fn talk(&self) -> Talk {
-        let mut turns: Vec<Vec<Said>> = Vec::new();
+        let mut turns: Vec<Vec<TalkMessage>> = Vec::new();
         turns.extend(self.preamble.iter().map(|text| turn(text, "preamble")));
         let shift = turns.len();
         let named = |turn: &str| number(turn) as usize + shift - 1;
@@ -181,14 +181,14 @@ impl Story {
         let mark = |text: &String| {
             let words: Vec<&str> = text.split(' ').collect();
             let on = match words[0] {
-                "turn" => On::Turn(named(words[1])),
-                "preamble" => On::Turn(0),
+                "turn" => MarkTarget::Turn(named(words[1])),
+                "preamble" => MarkTarget::Turn(0),
                 "message" => {
                     let (turn, at) = words[1].split_once('.').unwrap();
-                    On::Message(named(turn), number(at) as usize - 1)
+                    MarkTarget::Message(named(turn), number(at) as usize - 1)
                 }
-                "open" => On::Open(number(words[1]) as usize - 1),
-                "note" => On::Note(self::text(words[1], "note")),
+                "open" => MarkTarget::Open(number(words[1]) as usize - 1),
+                "note" => MarkTarget::Note(self::text(words[1], "note")),
                 other => panic!("{other:?}"),
             };
             (on, kind(&words[if words[0] == "preamble" { 1 } else { 2 }..]))
@@ -223,27 +223,27 @@ impl Story {
             talk.dialect.instruction_role.clone_from(role);
         }
         self.summarize(&mut talk, named);
-        talk.looked.fits = self.found.iter().map(|turn| (turn - 1 + shift, 0)).collect();
+        talk.search_results.fits = self.found.iter().map(|turn| (turn - 1 + shift, 0)).collect();
         talk.anchor = self.anchor.as_deref().map(|text| anchor(&talk, text, named));
         talk
     }
 }
 
-impl Story {
-    /// The summaries that were accepted, and what the message names of them.
+impl Scenario {
+    /// Adds the accepted summaries and what the message names of them.
     fn summarize(&self, talk: &mut Talk, turn: impl Fn(&str) -> usize) {
         let summary = |kind: &str| {
-            let told = self.summaries.iter().find_map(|text| text.strip_prefix(kind))?;
-            let (turns, size) = told.trim().split_once(' ').unwrap();
+            let plan_text = self.summaries.iter().find_map(|text| text.strip_prefix(kind))?;
+            let (turns, size) = plan_text.trim().split_once(' ').unwrap();
             let (from, to) = turns.split_once('-').unwrap();
             Some(((turn(from)..=turn(to)).collect(), text(size, "summary")))
         };
         (talk.summary, talk.session) = (summary("lane"), summary("session"));
-        let has = |what: &str| self.names.iter().any(|name| name == what);
+        let has = |row_name: &str| self.names.iter().any(|name| name == row_name);
         talk.names = (has("lane"), has("lacks"));
     }
 
-    /// The policy, with the story's own numbers.
+    /// The policy with the scenario's parameters.
     fn spec(&self) -> PolicySpec {
         PolicySpec {
             name: self.policy.clone(),
@@ -260,23 +260,23 @@ impl Story {
         }
     }
 
-    /// What policies know of the turns: roles of what was said, and what the story says.
-    fn known(&self, turns: &[Vec<Said>], named: impl Fn(&str) -> usize) -> Vec<TurnFacts> {
-        let told = |said: &Said| MessageFacts { role: said.role, age: 0, flags: Vec::new() };
-        let messages = |said: &Vec<Said>| said.iter().filter(|said| said.bar.is_none()).map(told).collect();
+    /// Facts about the turns: roles from the messages, and the rest from the scenario.
+    fn known(&self, turns: &[Vec<TalkMessage>], named: impl Fn(&str) -> usize) -> Vec<TurnFacts> {
+        let plan_text = |said: &TalkMessage| MessageFacts { role: said.role, age: 0, flags: Vec::new() };
+        let messages = |said: &Vec<TalkMessage>| said.iter().filter(|said| said.bar.is_none()).map(plan_text).collect();
         let plain = |said| TurnFacts { messages: messages(said), similarity: Some(0), ..TurnFacts::default() };
         let mut facts: Vec<TurnFacts> = turns.iter().map(plain).collect();
         for text in &self.facts {
             let words: Vec<&str> = text.split(' ').collect();
             for pair in words[2..].chunks(2) {
-                learn(&mut facts[named(words[1])], pair[0], pair[1]);
+                add_fact(&mut facts[named(words[1])], pair[0], pair[1]);
             }
         }
         facts
     }
 }
 
-fn learn(facts: &mut TurnFacts, key: &str, value: &str) {
+fn add_fact(facts: &mut TurnFacts, key: &str, value: &str) {
     match key {
         "lane" => value.clone_into(&mut facts.lane),
         "age" => {
@@ -296,7 +296,7 @@ fn learn(facts: &mut TurnFacts, key: &str, value: &str) {
     }
 }
 
-/// A word as it stands in JSON.
+/// Parses a word as a JSON string.
 fn word_as<T: serde::de::DeserializeOwned>(word: &str) -> T {
     serde_json::from_value(word.into()).unwrap()
 }
@@ -330,7 +330,7 @@ fn form(form: Form) -> Option<String> {
     }
 }
 
-fn what(row: &Row) -> String {
+fn row_name(row: &Row) -> String {
     let numbered = |word: &str| format!("{word} {}", row.source.turn.unwrap_or(0));
     match row.kind {
         RowKind::Turn if row.reason.name() == "open" => "now".into(),
@@ -346,7 +346,7 @@ fn what(row: &Row) -> String {
 
 fn line(row: &Row) -> String {
     let place = row.section().map_or("out", Section::name);
-    let mut line = format!("{place:12}  {:16} {:>6}  {}", what(row), row.tokens, row.reason.sentence());
+    let mut line = format!("{place:12}  {:16} {:>6}  {}", row_name(row), row.tokens, row.reason.sentence());
     let forms: Vec<String> = row
         .items
         .iter()
@@ -367,27 +367,27 @@ fn line(row: &Row) -> String {
     line
 }
 
-pub(crate) fn told(plan: &ContextPlan, roles: &[String]) -> String {
+pub(crate) fn plan_text(plan: &ContextPlan, roles: &[String]) -> String {
     let mut lines = vec![format!("{} of {} tokens: {}", plan.est_total, plan.budget.prompt, roles.join(" "))];
     lines.extend(plan.rows.iter().map(line));
     lines.extend(plan.warnings.iter().map(|warning| format!("! {}", warning.sentence())));
     lines.join("\n")
 }
 
-pub(crate) fn refused(blocked: &Blocked) -> String {
+pub(crate) fn blocked_text(blocked: &Blocked) -> String {
     let mut lines = vec![blocked.sentence()];
     lines.extend(blocked.rows.iter().map(line));
     lines.extend(blocked.choices.iter().map(|choice| format!("> {}", choice.sentence())));
     lines.join("\n")
 }
 
-/// Solves a story; a plan's request is rendered and counted, too.
-fn solve(story: &Story) -> String {
-    let talk = story.talk();
-    let (input, bag) = talk::gather(&talk, Encoding::Approximate, &Quarter);
+/// Solves a scenario. The request of a plan is also rendered and counted.
+fn solve(scenario: &Scenario) -> String {
+    let talk = scenario.talk();
+    let (input, bag) = talk::build_input(&talk, Encoding::Approximate, &Quarter);
     let plan = match plan(&input) {
         Ok(plan) => plan,
-        Err(blocked) => return refused(&blocked),
+        Err(blocked) => return blocked_text(&blocked),
     };
     let (wire, _) = render::render(&plan, &input.shape, &bag).unwrap();
     assert_eq!(checks::count_body(&wire.bytes, Encoding::Approximate, &Quarter), Some(plan.est_total));
@@ -402,7 +402,7 @@ fn solve(story: &Story) -> String {
     }
     let roles: Vec<String> =
         runs.into_iter().map(|(role, count)| if count > 1 { format!("{role}×{count}") } else { role }).collect();
-    told(&plan, &shortened(roles))
+    plan_text(&plan, &shortened(roles))
 }
 
 fn shortened(mut roles: Vec<String>) -> Vec<String> {
@@ -434,24 +434,24 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn scenarios_end_as_they_are_told() {
-    let write = std::env::var_os("PLEACH_SCENARIOS").is_some_and(|wish| wish == "write");
+fn scenarios_give_the_expected_plans() {
+    let write = std::env::var_os("PLEACH_SCENARIOS").is_some_and(|value| value == "write");
     let mut failures = String::new();
     let files = files();
-    assert!(files.len() >= 20, "the stories are there");
+    assert!(files.len() >= 20, "no scenarios were found");
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let got = solve(&story);
-        if got.trim() == story.plan.trim() {
+        let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let got = solve(&scenario);
+        if got.trim() == scenario.plan.trim() {
             continue;
         }
         if write {
             let start = text.find("plan = '''").expect("a plan in a literal block");
             std::fs::write(&file, format!("{}plan = '''\n{got}\n'''\n", &text[..start])).unwrap();
         } else {
-            let _ = writeln!(failures, "{}\n{}", file.display(), difference(story.plan.trim(), &got));
+            let _ = writeln!(failures, "{}\n{}", file.display(), difference(scenario.plan.trim(), &got));
         }
     }
-    assert!(failures.is_empty(), "- is told, + is what happened\n{failures}");
+    assert!(failures.is_empty(), "- is expected, + is the result\n{failures}");
 }

@@ -1,4 +1,4 @@
-//! Screens: the workbench driven by keys and engine events, looked at as text at several sizes.
+//! Screens: the workbench driven by keys and engine events, rendered as text at several sizes.
 
 pub(crate) mod branching;
 mod calls;
@@ -36,7 +36,7 @@ use ratatui::layout::Rect;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The workbench without a terminal and without an engine: requests are collected, bodies are answered from a map.
+/// The workbench without a terminal or an engine: requests are collected, and bodies come from a map.
 pub(crate) struct Stage {
     pub(crate) model: Model,
     pub(crate) cache: Cache,
@@ -44,7 +44,7 @@ pub(crate) struct Stage {
     pub(crate) sent: Vec<(Ticket, Request)>,
     pub(crate) copied: Vec<String>,
     pub(crate) composed: Vec<String>,
-    /// What was to be written, read or told outside.
+    /// Effects outside the model: files written and read, notifications.
     pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
     painter: std::cell::LazyCell<Highlighter>,
@@ -104,14 +104,14 @@ impl Stage {
         self.event(Event::Answer { ticket, result: Ok(answer) });
     }
 
-    /// Answers the newest request that `of` picks.
+    /// Answers the newest request that `of` accepts.
     pub(crate) fn reply(&mut self, of: impl Fn(&Request) -> bool, answer: Answer) -> &mut Self {
         let ticket = self.sent.iter().rev().find(|(_, request)| of(request)).map(|(ticket, _)| *ticket).unwrap();
         self.answer(ticket, answer);
         self
     }
 
-    /// Presses keys, written as in the key table, separated by spaces.
+    /// Presses keys, written as in the key table and separated by spaces.
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split(' ') {
             let chord: Chord = key.parse().unwrap();
@@ -136,7 +136,7 @@ impl Stage {
         &self.sent.last().unwrap().1
     }
 
-    /// The frame at a size, drawn until nothing is lacking.
+    /// The frame at a size, drawn until no body is missing.
     pub(crate) fn buffer(&mut self, width: u16, height: u16) -> Buffer {
         self.msg(Msg::Terminal(TerminalMsg::Resize(width, height)));
         let mut buf = Buffer::empty(Rect::new(0, 0, width, height));

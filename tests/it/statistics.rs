@@ -1,5 +1,5 @@
-//! What calls came to, on the command line and through the engine: sums are those of the calls, unknown stays unknown; what
-//! is known of the last request after a restart.
+//! Call history and usage, on the command line and through the engine: sums match the calls, unknown stays unknown, and
+//! the last request is known again after a restart.
 
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
@@ -25,7 +25,7 @@ fn sum(runs: &Value, of: impl Fn(&Value) -> Option<u64>) -> u64 {
 }
 
 #[test]
-fn figures_are_those_of_the_calls() {
+fn figures_match_the_calls() {
     let full = json!({"prompt_tokens": 1_000, "completion_tokens": 100,
         "prompt_tokens_details": {"cached_tokens": 600}});
     let some = json!({"prompt_tokens": 1_200, "completion_tokens": 50});
@@ -69,13 +69,13 @@ fn figures_are_those_of_the_calls() {
     let cost: f64 = runs.as_array().unwrap().iter().filter_map(|run| run["cost"].as_f64()).sum();
     assert!((calls["cost"]["total"].as_f64().unwrap() - cost).abs() < 1e-9, "{calls}");
     assert_eq!((&calls["tokens_in"]["known"], &calls["cached"]["known"]), (&json!(3), &json!(1)));
-    assert_eq!(calls["cached"]["share"], 0.6, "of the one call that tells it");
+    assert_eq!(calls["cached"]["share"], 0.6, "of the only call that reports it");
     let unknown = &calls["runs"][2];
     for key in ["tokens_in", "tokens_out", "cached_tokens", "cached_share", "cost", "estimate_error"] {
         assert_eq!(unknown[key], Value::Null, "{key} is unknown, never 0");
     }
     let of = |stats: &Value| stats["calls"]["count"].clone();
-    assert_eq!(of(&value(&home, &["stats", "--json"])), 4, "the fork's path holds the calls before it");
+    assert_eq!(of(&value(&home, &["stats", "--json"])), 4, "the fork's path contains the earlier calls");
     assert_eq!(of(&value(&home, &["stats", "--json", "-b", "main"])), 3);
     let text = home.run(&["stats", "--whole-session"]).out;
     assert!(text.contains("tokens in") && text.contains('?') && text.contains("1 unknown"), "{text}");
@@ -107,7 +107,7 @@ fn turns_are_counted_along_the_path() {
 }
 
 #[test]
-fn after_a_restart_the_last_request_is_known_again() {
+fn last_request_is_known_after_a_restart() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -124,7 +124,7 @@ fn after_a_restart_the_last_request_is_known_again() {
     client.stop();
     let mut client = bench.start();
     client.open();
-    // It is read beside the engine: what is not known yet is unknown, never nothing, and told once it is known.
+    // The last request is read in the background. Until then it is unknown, not zero, and an event reports it.
     let first = same(client.plan(branch, &message("And now?")).unwrap());
     assert!(first.is_none() || first == before, "{first:?}");
     let told = |event: &Event| {

@@ -1,7 +1,7 @@
-//! Summaries through the whole engine: drafted beside everything, used only when accepted, taken back level by level,
-//! never over what a person pinned or took out.
+//! Summaries through the whole engine: drafted in the background, used only after acceptance, taken back one by one,
+//! and never covering pinned or excluded turns.
 
-use crate::support::bench::{Bench, Client, Dice, Model, Say, message, text};
+use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::run::RunStatus;
@@ -29,7 +29,7 @@ fn reply(n: usize) -> Vec<Say> {
     ))
 }
 
-/// A branch with so many turns.
+/// A branch with a number of turns.
 fn talk(client: &mut Client, turns: usize) -> BranchId {
     let branch = client.session();
     for n in 1..=turns {
@@ -50,12 +50,12 @@ fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
     client.must(Request::Summary { branch, act })
 }
 
-fn asks(up_to: Option<u32>) -> SummaryAct {
+fn draft_request(up_to: Option<u32>) -> SummaryAct {
     SummaryAct::Draft { kind: SummaryKind::Lane, up_to, by: SummaryAuthor::Extractive }
 }
 
 fn draft(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<SummaryDraft> {
-    match act(client, branch, asks(up_to)) {
+    match act(client, branch, draft_request(up_to)) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     }
@@ -98,7 +98,7 @@ fn mark(client: &mut Client, branch: BranchId, number: usize, kind: MarkKind) {
 }
 
 #[test]
-fn a_summary_goes_in_place_of_its_turns_and_undo_brings_back_every_byte() {
+fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     let (bench, mut client, branch) = bench(12);
     mark(&mut client, branch, 2, MarkKind::Sticky);
     mark(&mut client, branch, 3, MarkKind::Exclude);
@@ -136,26 +136,26 @@ fn a_summary_goes_in_place_of_its_turns_and_undo_brings_back_every_byte() {
     client.stop();
     let mut again = bench.start();
     again.open();
-    assert_eq!(again.drawn(branch, &message("and now?")).unwrap(), used, "a restart gives send send the same bytes");
+    assert_eq!(again.drawn(branch, &message("and now?")).unwrap(), used, "a restart sends the same bytes");
 }
 
 #[test]
-fn the_window_comes_back_after_calls_too_and_replay_gives_the_same_bytes() {
+fn undo_after_calls_restores_the_window() {
     let (_bench, mut client, branch) = bench(8);
     let before = plan(&mut client, branch);
     accept(&mut client, branch, Some(5));
     client.say(branch, "one more thing");
     let run = client.runs().pop().unwrap();
-    assert_eq!(client.replay(&run).unwrap(), run.request_digest, "the summary's text is found again");
+    assert_eq!(client.replay(&run).unwrap(), run.request_digest, "search finds the summary's text");
     act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
     let after = plan(&mut client, branch);
     assert!(summary(&after).is_none());
     let recent = |plan: &ContextPlan| plan.rows.iter().filter(|row| row.section() == Some(Section::Recent)).count();
-    assert_eq!(recent(&after), recent(&before) + 1, "all turns stand in the window again");
+    assert_eq!(recent(&after), recent(&before) + 1, "all turns are in the window again");
 }
 
 #[test]
-fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
+fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     let (_bench, mut client, branch) = bench(12);
     let first = accept(&mut client, branch, Some(3));
     let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).unwrap_or(0);
@@ -166,8 +166,8 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
     };
     act(&mut client, branch, SummaryAct::Accept { draft: again.number });
     let third = accept(&mut client, branch, Some(7));
-    assert_eq!(third.capsule.covers.len(), 7, "all of its turns were read, not the summary of five");
-    assert!(third.capsule.text.as_deref().unwrap().contains(&kept), "kept words stay");
+    assert_eq!(third.capsule.covers.len(), 7, "all turns were read, not the earlier summary");
+    assert!(third.capsule.text.as_deref().unwrap().contains(&kept), "kept items stay");
     let levels: Vec<(u32, bool)> =
         cards(&mut client, branch).iter().map(|card| (card.capsule.turns.1, card.goes)).collect();
     assert_eq!(levels, [(7, true), (5, false), (3, false)]);
@@ -179,11 +179,11 @@ fn levels_are_built_from_the_sources_and_taken_back_one_by_one() {
     let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
     client.must(Request::Session(SessionRequest::Undo));
-    assert!(cards(&mut client, branch)[0].goes, "taking a level back is undone like anything else");
+    assert!(cards(&mut client, branch)[0].goes, "taking back a summary can be undone");
 }
 
 #[test]
-fn what_a_person_takes_out_goes_in_no_summary() {
+fn excluded_turns_are_in_no_summary() {
     let (_bench, mut client, branch) = bench(12);
     accept(&mut client, branch, Some(3));
     accept(&mut client, branch, Some(6));
@@ -203,7 +203,7 @@ fn what_a_person_takes_out_goes_in_no_summary() {
 }
 
 #[test]
-fn a_draft_is_refused_when_the_conversation_moved_on_under_it() {
+fn outdated_draft_is_refused() {
     let (_bench, mut client, branch) = bench(8);
     let made = draft(&mut client, branch, Some(4));
     mark(&mut client, branch, 2, MarkKind::Sticky);
@@ -212,14 +212,15 @@ fn a_draft_is_refused_when_the_conversation_moved_on_under_it() {
     act(&mut client, branch, SummaryAct::Reject);
     let gone = client.ask(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(gone.kind, FailureKind::Stale);
-    let refused = |client: &mut Client, up_to| client.ask(Request::Summary { branch, act: asks(up_to) }).unwrap_err();
+    let refused =
+        |client: &mut Client, up_to| client.ask(Request::Summary { branch, act: draft_request(up_to) }).unwrap_err();
     assert_eq!(refused(&mut client, Some(99)).kind, FailureKind::User);
     accept(&mut client, branch, Some(4));
     assert!(refused(&mut client, Some(4)).what.contains("covers everything up to turn 4"));
 }
 
 #[test]
-fn edits_and_kept_words_are_sized_and_checked() {
+fn edited_drafts_are_measured_and_checked() {
     let (_bench, mut client, branch) = bench(10);
     let made = draft(&mut client, branch, Some(6));
     let all = match act(&mut client, branch, SummaryAct::KeepAll { draft: made.number }) {
@@ -240,7 +241,7 @@ fn edits_and_kept_words_are_sized_and_checked() {
 }
 
 #[test]
-fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
+fn model_drafts_in_the_background_with_secrets_masked() {
     let key = format!("ghp_{}", "4fT9xQ2mZ7bK1wL8pR3vN6cJ5hG0sD4yA2eU");
     let mut scripts: Vec<Vec<Say>> = (1..=8).map(reply).collect();
     let odd = Say::Odd("A line was no event.".into());
@@ -269,7 +270,7 @@ fn a_model_writes_beside_a_turn_and_its_call_is_recorded_with_secrets_masked() {
     let run = client.runs().into_iter().find(|run| Some(run.id) == made.run).unwrap();
     assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
     let told: Vec<&str> = run.diagnostics.iter().map(|one| one.what.as_str()).collect();
-    assert_eq!(told, ["A line was no event."], "what could not be taken is kept with a call of our own too");
+    assert_eq!(told, ["A line was no event."], "the unusable text is stored with the call");
     client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } });
     assert!(summary(&plan(&mut client, branch)).is_some());
 }
@@ -283,8 +284,8 @@ fn stopping_a_model_changes_nothing() {
     let mut client = bench.start();
     let branch = talk(&mut client, 8);
     let before = client.drawn(branch, &message("and now?")).unwrap();
-    let wish = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Model };
-    let ticket = client.post(Request::Summary { branch, act: wish });
+    let draft_act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Model };
+    let ticket = client.post(Request::Summary { branch, act: draft_act });
     while model.bodies().len() < 9 {
         std::thread::yield_now();
     }
@@ -295,7 +296,7 @@ fn stopping_a_model_changes_nothing() {
 }
 
 #[test]
-fn forks_keep_the_summary_and_are_on_their_own() {
+fn forks_copy_summaries() {
     let (_bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
     let fork = |at| Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false });
@@ -311,7 +312,7 @@ fn forks_keep_the_summary_and_are_on_their_own() {
 }
 
 #[test]
-fn removal_takes_the_summary_with_it() {
+fn removal_deletes_the_summary() {
     let (bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
     let item = ItemName::TurnOf(user(&mut client, 4));
@@ -325,9 +326,9 @@ fn removal_takes_the_summary_with_it() {
     assert_eq!(store.capsules(session).unwrap()[0].text, None);
 }
 
-/// What a person accepted goes in every mode; one that would make the request larger has a row that says so.
+/// An accepted summary is a row in every mode. One that would make the request larger has a row that says so.
 #[test]
-fn an_accepted_summary_is_a_row_in_every_mode_and_makes_none_larger() {
+fn accepted_summary_is_a_row_in_every_mode() {
     let (_bench, mut client, branch) = bench(10);
     let overrides = |mode, budget| Overrides { mode: Some(mode), budget, ..Overrides::default() };
     let sizes = |client: &mut Client| -> Vec<(u32, Option<Reason>)> {
@@ -361,11 +362,11 @@ fn an_accepted_summary_is_a_row_in_every_mode_and_makes_none_larger() {
     }
     let rows = client.whole_plan(branch, &message("and now?"));
     let rows: Vec<_> = rows.rows.iter().filter(|row| row.kind == RowKind::Summary).map(|row| &row.reason).collect();
-    assert_eq!(rows, [&Reason::Summary, &Reason::Duplicate], "the lane's covers all that the session's does");
+    assert_eq!(rows, [&Reason::Summary, &Reason::Duplicate], "the lane's summary covers everything in the session's");
 }
 
-/// Every built-in policy in every mode and in two budgets, for questions of several kinds: what was accepted makes no call
-/// larger, and of what it covers nothing is quoted beside it unless the question names what it lacks.
+/// Every built-in policy, mode, and two budgets, for several kinds of questions: an accepted summary makes no call
+/// larger, and nothing that it covers is quoted unless the question names what it lacks.
 #[test]
 fn accepting_makes_no_plan_larger() {
     let questions = [
@@ -411,7 +412,7 @@ fn accepting_makes_no_plan_larger() {
     }
 }
 
-/// A summary of another lane is a row that is left out; naming that lane, or a task, brings it.
+/// A summary of another lane is left out. Naming that lane, or one of its tasks, includes it.
 #[test]
 fn naming_a_lane_or_a_task_brings_its_summary() {
     let model = Model::new((1..=12).map(reply));
@@ -432,23 +433,23 @@ fn naming_a_lane_or_a_task_brings_its_summary() {
         summary(&plan).map(|row| (row.included(), row.reason.clone()))
     };
     assert_eq!(row(&mut client, "and now?"), Some((false, Reason::OtherLane)));
-    assert_eq!(row(&mut client, "is rebilling done?"), Some((false, Reason::OtherLane)), "no word of its own");
+    assert_eq!(row(&mut client, "is rebilling done?"), Some((false, Reason::OtherLane)), "no text of its own");
     assert_eq!(row(&mut client, "What did we decide on Billing?"), Some((true, Reason::Summary)));
     act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     client.say(branch, "ok");
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }));
     let up_to = Some(9);
-    let wish = SummaryAct::Draft { kind: SummaryKind::Session, up_to, by: SummaryAuthor::Extractive };
-    let Answer::Draft(Some(made)) = act(&mut client, branch, wish) else { panic!("no draft") };
+    let draft_act = SummaryAct::Draft { kind: SummaryKind::Session, up_to, by: SummaryAuthor::Extractive };
+    let Answer::Draft(Some(made)) = act(&mut client, branch, draft_act) else { panic!("no draft") };
     act(&mut client, branch, SummaryAct::Accept { draft: made.number });
     assert_eq!(row(&mut client, "What came of the ports?"), Some((true, Reason::Summary)));
 }
 
-/// Random acts on a conversation with summaries: nothing is lost, undoing everything gives the very first bytes.
+/// Random acts on a conversation with summaries: nothing is lost, and undoing everything gives the first bytes.
 #[test]
-fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
-    for seed in 0..4 {
+fn random_summary_histories_undo_to_the_byte() {
+    for seed in histories(2) {
         let mut dice = Dice::new(seed);
         let (_bench, mut client, branch) = bench(11);
         let first = client.drawn(branch, &message("and now?")).unwrap();
@@ -457,7 +458,7 @@ fn any_history_of_summaries_and_marks_is_undone_to_the_byte() {
             let changed = match dice.below(4) {
                 0 | 1 => {
                     let up_to = u32::try_from(2 + dice.below(9)).ok();
-                    match client.ask(Request::Summary { branch, act: asks(up_to) }) {
+                    match client.ask(Request::Summary { branch, act: draft_request(up_to) }) {
                         Ok(Answer::Draft(Some(made))) => {
                             let act = SummaryAct::Accept { draft: made.number };
                             client.ask(Request::Summary { branch, act }).is_ok()

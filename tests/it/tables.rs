@@ -1,6 +1,6 @@
-//! What pure parts say of many inputs, line by line: each table is a file in `tests/tables`. A change of behavior shows as
-//! changed lines. `PLEACH_TABLES=write cargo test tables` writes the files anew, to be read before they are kept.
-//! Not for: single rules that a sentence can state (they stand with their code) or stories of plans (`scenarios`).
+//! Outputs of pure functions for many inputs: each table is a file in `tests/tables`, and a change of behavior appears
+//! as changed lines. `PLEACH_TABLES=write cargo test tables` rewrites the files. Read the diff before committing it.
+//! Not for: single rules (tested beside their code) or whole plans (`scenarios`).
 
 mod commands;
 mod corpus;
@@ -24,11 +24,11 @@ mod tool_calls;
 
 use std::path::Path;
 
-/// Compares a table with its file, or writes the file where that is wished.
+/// Compares a table with its file, or writes the file if requested.
 pub(crate) fn same(name: &str, got: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tables").join(format!("{name}.txt"));
     let got = format!("{}\n", got.trim_end());
-    if std::env::var_os("PLEACH_TABLES").is_some_and(|wish| wish == "write") {
+    if std::env::var_os("PLEACH_TABLES").is_some_and(|value| value == "write") {
         std::fs::write(&file, got).unwrap();
         return;
     }

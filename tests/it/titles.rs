@@ -1,4 +1,4 @@
-//! What sessions are called: by their first words, by the model, by hand; with undo, failures and removal.
+//! Session titles: from the first words, from the model, or by hand; with undo, failures, and removal.
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
@@ -17,8 +17,8 @@ fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
     }
 }
 
-/// Waits until the session is called so.
-fn called(client: &mut Client, title: &str) {
+/// Waits until the session has a title.
+fn wait_for_title(client: &mut Client, title: &str) {
     client.wait(0, |event| matches!(event, Event::Session(SessionEvent::Card(card)) if card.title == title));
 }
 
@@ -31,18 +31,18 @@ fn retitle(client: &mut Client) -> Result<Answer, pleach::domain::base::failure:
 }
 
 #[test]
-fn a_session_is_called_after_its_first_question_once() {
+fn session_is_titled_after_its_first_question() {
     let model = Model::new([]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Words);
     client.say(branch, "Why do cranes not fall over? I saw one in the wind.");
     assert_eq!(title(&mut client), "Why do cranes not fall over");
     client.say(branch, "And piers?");
     assert_eq!(title(&mut client), "Why do cranes not fall over");
-    assert_eq!(model.bodies().len(), 2, "nobody else was asked");
+    assert_eq!(model.bodies().len(), 2, "no model was called");
 }
 
 #[test]
-fn a_name_that_a_person_gave_stays_and_a_date_where_it_is_wished() {
+fn manual_titles_stay_and_dates_are_optional() {
     let (mut client, branch) = started(&Bench::new(&Model::new([])), Titles::Words);
     client.must(Request::Session(SessionRequest::Rename { session: None, title: Some("Cranes".into()) }));
     client.say(branch, "Why do cranes not fall over?");
@@ -53,23 +53,23 @@ fn a_name_that_a_person_gave_stays_and_a_date_where_it_is_wished() {
 }
 
 #[test]
-fn a_first_question_that_holds_a_key_does_not_show_it() {
+fn title_masks_secrets() {
     let (mut client, branch) = started(&Bench::new(&Model::new([])), Titles::Words);
     client.say(branch, "use sk-proj-Zk3vT9qLw8XbR2mYc7NpH4sJd6FgA1eU5oKi0Bt for it");
     assert!(!title(&mut client).contains("Zk3vT9"), "{}", title(&mut client));
 }
 
 #[test]
-fn the_model_names_the_first_turn_and_undo_takes_it_back() {
+fn model_title_is_undone() {
     let model = Model::new([text("By ballast."), text("**\"Xyzzyplugh of cranes.\"**\nThat is it.")]);
     let bench = Bench::new(&model);
     let (mut client, branch) = started(&bench, Titles::Model);
     client.say(branch, "Why do cranes not fall over?");
-    called(&mut client, "Xyzzyplugh of cranes");
+    wait_for_title(&mut client, "Xyzzyplugh of cranes");
     let asked = String::from_utf8(model.bodies()[1].clone()).unwrap();
     assert!(asked.contains("You name a conversation") && asked.contains("By ballast."), "{asked}");
     client.say(branch, "And piers?");
-    assert_eq!(model.bodies().len(), 3, "only the first turn is named");
+    assert_eq!(model.bodies().len(), 3, "only the first turn is used");
     let runs = client.open().runs.len();
     assert_eq!(runs, 3, "its call is counted like any other");
 
@@ -86,13 +86,13 @@ fn the_model_names_the_first_turn_and_undo_takes_it_back() {
         let found = |path| std::fs::read(path).unwrap().windows(word.len()).any(|here| here == word);
         files.filter(|entry| found(entry.path())).count()
     };
-    assert_eq!(holds(b"Xyzzyplugh"), 0, "what a model made of a removed turn goes with it");
+    assert_eq!(holds(b"Xyzzyplugh"), 0, "a title made from a removed turn is removed");
     assert!(holds(b"piers") > 0);
     assert_eq!(title(&mut client), "untitled");
 }
 
 #[test]
-fn a_refused_title_leaves_the_first_words() {
+fn failed_title_keeps_the_first_words() {
     let refused = vec![Say::Fail(ProviderErrorKind::Refused)];
     let model = Model::new([text("By ballast."), refused, text("So do they."), text("Cranes in the wind")]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Model);
@@ -102,11 +102,11 @@ fn a_refused_title_leaves_the_first_words() {
     client.say(branch, "And piers?");
     retitle(&mut client).unwrap();
     assert_eq!(title(&mut client), "Cranes in the wind");
-    assert_eq!(model.bodies().len(), 4, "a later turn asks for no title");
+    assert_eq!(model.bodies().len(), 4, "a later turn requests no title");
 }
 
 #[test]
-fn nothing_said_makes_no_title() {
+fn empty_session_has_no_title() {
     let model: Arc<Model> = Model::new([]);
     let (mut client, _) = started(&Bench::new(&model), Titles::Words);
     let failure = retitle(&mut client).unwrap_err();

@@ -1,9 +1,9 @@
-//! A model's own `tokenizer.json`, from the settings to the numbers that a person sees.
+//! A model's own `tokenizer.json`, from the settings to the displayed numbers.
 
 use crate::support::binary::Home;
 use serde_json::Value;
 
-/// Splits at white space and punctuation; knows one word, the rest are single unknown tokens.
+/// A tokenizer that splits at whitespace and punctuation and knows one word. The rest are single unknown tokens.
 fn small(word: &str) -> String {
     format!(
         r#"{{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
@@ -39,10 +39,10 @@ fn warning(plan: &Value) -> Option<String> {
 }
 
 #[test]
-fn the_models_own_tokenizer_counts_where_it_can() {
+fn models_own_tokenizer_counts() {
     let home = home("tokenizer.json");
     let path = home.path("tokenizer.json");
-    // Each run of "ab" is a token for the first file, one unknown word for the second.
+    // Each "ab" is one token for the first file. The second treats the run as one unknown word.
     std::fs::write(&path, small("ab")).unwrap();
     let draft = "abababababababababababababab";
     let first = plan(&home, draft);
@@ -53,20 +53,20 @@ fn the_models_own_tokenizer_counts_where_it_can() {
     }
     assert_eq!(first["encoding"], format!("tokenizer.json:{}", blake3::hash(small("ab").as_bytes()).to_hex()));
     assert_eq!((asked(&first), warning(&first)), (14, None));
-    assert_eq!(first, plan(&home, draft), "and the same again");
+    assert_eq!(first, plan(&home, draft), "and again the same");
     let text = home.run(&["plan", draft]).out;
     assert!(text.contains("tokenizer.json"), "{text}");
 
     std::fs::write(&path, small("xy")).unwrap();
     let second = plan(&home, draft);
     assert_ne!(second["encoding"], first["encoding"]);
-    assert_eq!(asked(&second), 1, "counts of another file are not taken over");
+    assert_eq!(asked(&second), 1, "counts of another file are not reused");
     let doctor = home.run(&["doctor"]).out;
     assert!(doctor.contains("tokens of offline are counted with tokenizer.json"), "{doctor}");
 }
 
 #[test]
-fn a_missing_or_broken_file_is_said_and_replaced() {
+fn missing_or_broken_tokenizer_is_reported_and_replaced() {
     let home = home("tokenizer.json");
     let without = Home::new("profile = \"offline\"\nstate_block = \"off\"\n");
     let expected = plan(&without, "what is there to say");
@@ -78,7 +78,7 @@ fn a_missing_or_broken_file_is_said_and_replaced() {
         assert_eq!((&found["encoding"], &found["est_total"]), (&expected["encoding"], &expected["est_total"]));
         let why = warning(&found).unwrap();
         assert!(why.contains("o200k_base"), "{why}");
-        assert_eq!(found["plan_id"], expected["plan_id"], "how it is counted is not what is sent");
+        assert_eq!(found["plan_id"], expected["plan_id"], "the counting method does not change the request");
         let said = home.run(&["plan", "what is there to say"]);
         assert!(said.out.contains("Tokens are estimated with o200k_base") || said.err.contains("Tokens are estimated"));
     }

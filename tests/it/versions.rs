@@ -1,5 +1,4 @@
-//! What a person edits, with its versions, through the engine: state, summaries, memories, policies; every change can be
-//! taken back.
+//! Editable texts with versions, through the engine: state, summaries, memories, policies. Every change can be undone.
 
 use crate::support::bench::{Bench, Client, Model, message, text};
 use pleach::domain::base::ids::BranchId;
@@ -22,7 +21,7 @@ fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Edit
     }
 }
 
-/// The texts of a thing's versions, newest first, the one that counts in brackets.
+/// The texts of an item's versions, newest first, with the current one in brackets.
 fn texts(thing: &Editable) -> Vec<String> {
     let one =
         |version: &Version| if version.current { format!("[{}]", version.text) } else { version.text.to_string() };
@@ -30,7 +29,7 @@ fn texts(thing: &Editable) -> Vec<String> {
 }
 
 #[test]
-fn a_state_block_and_its_versions() {
+fn state_block_versions() {
     let said = |goal: &str| text(&format!("Yes.\n\n---STATE---\nGoal: {goal}\n---END STATE---\n"));
     let model = Model::new([said("one"), said("two")]);
     let bench = Bench::new(&model);
@@ -46,12 +45,12 @@ fn a_state_block_and_its_versions() {
     assert_eq!(state.versions.iter().map(|version| version.from).collect::<Vec<_>>(), [Some(1), Some(2), None]);
     client.must(Request::Session(SessionRequest::Undo));
     let state = &things(&mut client, branch, EditableKind::State)[0];
-    assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "what was undone stays to be seen");
+    assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "an undone version stays visible");
     assert!(state.versions[0].what.contains("undone"));
 }
 
 #[test]
-fn a_memory_and_what_it_said_before() {
+fn memory_versions() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -73,7 +72,7 @@ fn a_memory_and_what_it_said_before() {
     client.stop();
     let mut client = bench.start();
     client.open();
-    assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"], "over a restart");
+    assert_eq!(seen(&mut client), ["The gate is red", "[The gate is blue]", "The gate is green"], "after a restart");
 }
 
 fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
@@ -84,7 +83,7 @@ fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
 }
 
 #[test]
-fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
+fn edited_summary_is_a_version_that_can_be_taken_back() {
     let answer =
         |n: usize| text(&format!("Run `cargo test part{n}` on port {}. {}", 8_000 + n, "Plain talk. ".repeat(30)));
     let model = Model::new((0..9).map(answer));
@@ -107,7 +106,7 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     assert!(thing.versions[0].current && thing.versions[0].from == Some(1));
     let now = cards(&mut client, branch)[0].clone();
     assert_eq!((now.capsule.source, now.capsule.turns), (SummarySource::User, first.capsule.turns));
-    assert_ne!(now.capsule.confidence, first.capsule.confidence, "what it says was looked at anew");
+    assert_ne!(now.capsule.confidence, first.capsule.confidence, "the edited text was checked again");
     let Ok(pleach::engine::api::Planned::Plan { plan, .. }) = client.plan(branch, &message("and now?")) else {
         panic!()
     };
@@ -117,7 +116,7 @@ fn a_summary_in_other_words_is_a_level_that_can_be_taken_back() {
     assert!(goes || plan.included().any(|row| row.kind == pleach::domain::planning::plan::RowKind::Summary));
     let refused = client.ask(rewrite(now.capsule.id, "  ")).unwrap_err();
     assert!(refused.kept.contains("Nothing was changed"), "{refused}");
-    assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only what is in use");
+    assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only summaries in use");
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(cards(&mut client, branch)[0].capsule.id, first.capsule.id);
 }
@@ -135,7 +134,7 @@ fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
 }
 
 #[test]
-fn a_policy_is_copied_refused_mended_taken_and_undone() {
+fn policy_is_copied_refused_fixed_applied_and_undone() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -148,7 +147,7 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let preset = layered.versions[0].text.to_string();
     assert!(client.ask(save("layered", &preset, None)).is_err(), "a preset never changes");
     assert!(client.ask(save("window", &preset, Some("layered"))).is_err(), "the name is taken");
-    assert!(client.ask(save("My Own", &preset, Some("layered"))).is_err(), "that is no name");
+    assert!(client.ask(save("My Own", &preset, Some("layered"))).is_err(), "not a valid name");
     let wrong = format!("{preset}\nuser_cpa = 900\n");
     let Answer::Refused(fault) = client.must(save("lean", "user_cpa = 900\n", Some("layered"))) else { panic!() };
     assert_eq!(fault.place, Some((1, 1)));
@@ -168,26 +167,34 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     let request =
         Request::Editable(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
-    assert_eq!(found.ways.len(), 1, "only what was asked for");
+    assert_eq!(found.ways.len(), 1, "only the requested policy");
     let made = found.ways[0].result.clone().unwrap();
-    assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap loses something");
+    assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap leaves something out");
     let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
     let now = client.whole_plan(branch, &message("and now?"));
-    assert_eq!((now.policy.as_str(), now.est_total, now.id), ("lean", made.est, made.plan), "it is as it was told");
+    assert_eq!(
+        (now.policy.as_str(), now.est_total, now.id),
+        ("lean", made.est, made.plan),
+        "the plan is the announced one"
+    );
     client.must(save("lean", "user_cap = 1400\n", None));
     let wider = client.whole_plan(branch, &message("and now?"));
-    assert!(wider.est_total > now.est_total, "a saved policy counts at once");
+    assert!(wider.est_total > now.est_total, "a saved policy applies at once");
     client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false }));
     assert_eq!(client.whole_plan(branch, &message("and now?")).est_total, now.est_total);
     assert!(
         client.ask(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false })).is_err(),
-        "that was the first"
+        "that was the first version"
     );
     client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: true }));
     assert_eq!(texts(&policy(&mut client, branch, "lean"))[0], "[user_cap = 1400\n]");
     client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(client.whole_plan(branch, &message("and now?")).policy, "layered", "taking it is undone by the session");
+    assert_eq!(
+        client.whole_plan(branch, &message("and now?")).policy,
+        "layered",
+        "applying it is undone in the session"
+    );
     client.stop();
     let mut nothing = bench.start_with(|setup| setup.policies_dir = None);
     nothing.open();

@@ -1,4 +1,4 @@
-//! Calls made otherwise: the next call under other settings, stored calls made again, races. Through the whole engine.
+//! Variations of calls through the whole engine: the next call under other settings, stored calls repeated, and races.
 
 use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
 use pleach::domain::base::failure::FailureKind;
@@ -39,7 +39,7 @@ fn branch_of(client: &mut Client, id: BranchId) -> Branch {
 }
 
 #[test]
-fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
+fn preview_of_a_variant_matches_the_call() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 12);
@@ -47,13 +47,13 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
     let drawn = client.drawn(branch, &asked).unwrap();
     let found = what_if(&mut client, branch, &asked, &["budget=900", "policy=nowhere", "model=other-model"]);
     let present = found.present.as_ref().unwrap();
-    assert_eq!(present.plan, drawn.0, "the first line is the plan on the screen");
+    assert_eq!(present.plan, drawn.0, "the first line is the displayed plan");
     assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > Some(0));
     let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
     for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
         assert!(titles.contains(&wanted), "{titles:?}");
     }
-    assert!(!titles.contains(&"mode Light"), "as it stands is no other way");
+    assert!(!titles.contains(&"mode Light"), "the current settings are not a variant");
     assert!(model.bodies().len() == 12, "nothing was sent");
     let mut differ = 0;
     for way in &found.ways {
@@ -74,12 +74,12 @@ fn what_is_shown_for_a_way_is_what_the_call_becomes_when_it_is_taken() {
         client.must(Request::Session(SessionRequest::Undo));
         assert_eq!(branch_of(&mut client, branch).overrides, before);
     }
-    assert!(differ > 0, "a small budget loses something");
-    assert_eq!(client.drawn(branch, &asked), Some(drawn), "looking changed nothing");
+    assert!(differ > 0, "a small budget leaves something out");
+    assert_eq!(client.drawn(branch, &asked), Some(drawn), "a preview changes nothing");
 }
 
 #[test]
-fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
+fn another_draft_cancels_variants() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 3);
@@ -87,7 +87,7 @@ fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
     let first = client.post(ask("one"));
     let second = client.post(ask("two"));
     let same = client.post(Request::Plan(PlanRequest::Replan { branch, generation: 100, draft: message("two") }));
-    assert!(matches!(client.answer(first), Ok(Answer::Done(_))), "a newer wish took its place");
+    assert!(matches!(client.answer(first), Ok(Answer::Done(_))), "replaced by a newer request");
     assert!(matches!(client.answer(same), Ok(Answer::Planned(_))));
     assert!(matches!(client.answer(second), Ok(Answer::WhatIf(_))));
     let third = client.post(ask("two"));
@@ -101,10 +101,10 @@ fn another_draft_drops_what_is_being_tried_and_the_same_one_does_not() {
     let elsewhere = PlanRequest::Replan { branch: side.id, generation: 102, draft: message("on the side") };
     let elsewhere = client.post(Request::Plan(elsewhere));
     assert!(matches!(client.answer(elsewhere), Ok(Answer::Planned(_))));
-    assert!(matches!(client.answer(fourth), Ok(Answer::WhatIf(_))), "what is typed on another branch drops nothing");
+    assert!(matches!(client.answer(fourth), Ok(Answer::WhatIf(_))), "a draft on another branch cancels nothing");
 }
 
-fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<ItemName>) -> ReplayedCall {
+fn rerun(client: &mut Client, run: &str, model: Option<&str>, without: Option<ItemName>) -> ReplayedCall {
     let request =
         Request::Call(CallRequest::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without });
     let from = client.seen.len();
@@ -117,7 +117,7 @@ fn again(client: &mut Client, run: &str, model: Option<&str>, without: Option<It
 }
 
 #[test]
-fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
+fn calls_are_repeated_for_another_model_and_without_an_item() {
     let model =
         Model::new([text("first"), text("second"), text("third"), text("anew"), text("elsewhere"), text("less")]);
     let bench = Bench::new(&model);
@@ -129,21 +129,21 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
     let before = branch_of(&mut client, branch);
     let runs = client.runs();
     let run = runs[1].clone();
-    let made = again(&mut client, &run.id.to_string(), None, None);
+    let made = rerun(&mut client, &run.id.to_string(), None, None);
     assert!(made.exact && made.branch.name == "replay-1");
     let bodies = model.bodies();
     assert_eq!(bodies[3], bodies[1], "byte for byte");
-    let other = again(&mut client, &run.id.to_string(), Some("big-model"), None);
+    let other = rerun(&mut client, &run.id.to_string(), Some("big-model"), None);
     let sent: serde_json::Value = serde_json::from_slice(&model.bodies()[4]).unwrap();
     let mut old: serde_json::Value = serde_json::from_slice(&bodies[1]).unwrap();
     old["model"] = "big-model".into();
-    assert!(!other.exact && sent == old, "only the model is another");
+    assert!(!other.exact && sent == old, "only the model differs");
     let plan = match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
         Answer::StoredPlan { plan, .. } => plan,
         other => panic!("{other:?}"),
     };
     let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().clone();
-    let less = again(&mut client, &run.id.to_string(), None, Some(ItemName::Atom(turn.atom)));
+    let less = rerun(&mut client, &run.id.to_string(), None, Some(ItemName::Atom(turn.atom)));
     assert_eq!(less.without.as_ref().map(|(atom, _)| *atom), Some(turn.atom));
     let body = String::from_utf8(model.bodies()[5].clone()).unwrap();
     assert!(!body.contains("What is the port?") && body.contains("And the host?"), "{body}");
@@ -163,12 +163,12 @@ fn a_call_is_made_again_byte_for_byte_for_another_model_and_without_an_item() {
             plan.encoding,
             &crate::support::bench::Quarter,
         );
-        assert_eq!(tokens, Some(card.est_total), "the estimate is what the body counts");
+        assert_eq!(tokens, Some(card.est_total), "the estimate equals the count of the body");
     }
 }
 
 #[test]
-fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
+fn unrepeatable_calls_are_refused() {
     let model = Model::new([text("one"), vec![Say::Fail(pleach::domain::call::provider::ProviderErrorKind::Auth)]]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
@@ -195,7 +195,7 @@ fn what_cannot_be_made_again_is_refused_with_nothing_sent() {
 }
 
 #[test]
-fn what_mattered_is_suggested_as_a_pin_until_it_is_decided() {
+fn items_that_mattered_are_suggested_as_pins() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 3);
@@ -228,7 +228,7 @@ fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
 }
 
 #[test]
-fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
+fn race_is_archived_and_undone_in_one_step() {
     let model =
         Model::new([text("before"), vec![Say::Hold, Say::Text("a".into())], vec![Say::Hold, Say::Text("b".into())]]);
     let bench = Bench::new(&model);
@@ -280,7 +280,7 @@ fn a_race_is_asked_at_once_and_put_away_and_undone_in_one_step() {
     assert!(!branch_of(&mut client, arms[1].id).archived);
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
     client.must(Request::Session(SessionRequest::Undo));
-    assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all of them");
+    assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all branches");
     assert!(
         client
             .ask(Request::Plan(PlanRequest::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }))

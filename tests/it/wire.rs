@@ -1,4 +1,4 @@
-//! Calls over real sockets: what is sent, what is made of what comes back, and how it ends when servers misbehave.
+//! Calls over real sockets: the request, how the answer is read, and how calls end when servers misbehave.
 
 use crate::support::server::{Request, Server, Step, end, head, json, send, stream, words};
 use pleach::domain::base::ids::RunId;
@@ -65,7 +65,7 @@ fn call(openai: &OpenAi) -> Call {
     collect(openai, |_| true)
 }
 
-/// A call to a server with these scripts.
+/// A call to a server with scripted answers.
 fn scripted(scripts: Vec<Vec<Step>>) -> (Call, Vec<Request>) {
     let server = Server::start(scripts);
     let call = call(&openai(&server));
@@ -77,7 +77,7 @@ fn kind(call: &Call) -> Option<Kind> {
 }
 
 #[test]
-fn the_bytes_arrive_as_they_were_given() {
+fn bytes_arrive_unchanged() {
     let (call, requests) = scripted(vec![vec![stream(), words("hi"), end()]]);
     assert_eq!((call.text.as_str(), call.outcome.end), ("hi", CallEnd::Complete));
     assert_eq!(requests.len(), 1);
@@ -104,7 +104,7 @@ fn without_a_key_no_authorization_is_sent() {
 }
 
 #[test]
-fn splits_on_the_socket_change_nothing() {
+fn socket_splits_change_nothing() {
     let body = "\u{feff}: hi\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"日本🙂\"}}]}\r\n\r\ndata:{\"choices\":[{\"delta\":{\"content\":\" é\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]";
     for size in [1, 2, 3, 7, 1000] {
         let (call, _) = scripted(vec![vec![stream(), Step::Split(body.as_bytes().to_vec(), size)]]);
@@ -166,7 +166,7 @@ const DIALECTS: [Dialect; 6] = [
 ];
 
 #[test]
-fn every_dialect_reads_as_expected() {
+fn every_dialect_is_read() {
     for dialect in DIALECTS {
         let (call, _) = scripted(vec![vec![stream(), Step::Split(dialect.body.as_bytes().to_vec(), 11)]]);
         let name = dialect.name;
@@ -182,23 +182,23 @@ fn every_dialect_reads_as_expected() {
 }
 
 #[test]
-fn tool_calls_come_together() {
+fn tool_calls_are_assembled() {
     let body = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"\"}}]}}]}\n\ndata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"p\\\":\\\"日\"}}]}}]}\n\ndata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
     let (call, _) = scripted(vec![vec![stream(), Step::Split(body.as_bytes().to_vec(), 5)]]);
     assert_eq!((call.args.as_str(), call.outcome.any, call.outcome.end), ("{\"p\":\"日\"}", true, CallEnd::Complete));
 }
 
 #[test]
-fn a_stream_without_an_end_is_truncated() {
+fn stream_without_an_end_is_truncated() {
     let (call, requests) = scripted(vec![vec![stream(), words("half")]]);
     assert_eq!((call.text.as_str(), call.outcome.end, requests.len()), ("half", CallEnd::Truncated, 1));
-    assert!(call.outcome.error.is_some(), "one line says why");
+    assert!(call.outcome.error.is_some(), "one line gives the reason");
     let (call, requests) = scripted(vec![vec![stream()]]);
     assert_eq!((call.outcome.end, call.outcome.any, requests.len()), (CallEnd::Errored, false, 1));
 }
 
 #[test]
-fn an_open_connection_after_the_finish_reason_is_not_waited_for() {
+fn open_connection_after_the_finish_reason_is_closed() {
     let finish = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5}}\n\n";
     let (call, _) = scripted(vec![vec![stream(), send(finish), send(usage), Step::Hang]]);
@@ -207,7 +207,7 @@ fn an_open_connection_after_the_finish_reason_is_not_waited_for() {
 }
 
 #[test]
-fn a_reset_keeps_what_came() {
+fn reset_keeps_the_received_text() {
     let server = Server::start(vec![vec![stream(), words("half"), Step::Stall, Step::Reset]]);
     let call = collect(&openai(&server), |delta| {
         if matches!(delta, Delta::Text(_)) {
@@ -220,16 +220,16 @@ fn a_reset_keeps_what_came() {
 }
 
 #[test]
-fn a_connection_that_breaks_after_the_post_is_not_tried_again() {
+fn broken_connection_after_the_post_is_not_retried() {
     for step in [Step::Reset, Step::Close] {
         let (call, requests) = scripted(vec![vec![step]]);
         assert_eq!((call.outcome.end, kind(&call)), (CallEnd::Errored, Some(Kind::Connect)));
-        assert_eq!((requests.len(), call.outcome.attempts), (1, 1), "it may have been taken");
+        assert_eq!((requests.len(), call.outcome.attempts), (1, 1), "the server may have received it");
     }
 }
 
 #[test]
-fn a_cut_chunked_body_is_truncated() {
+fn cut_chunked_body_is_truncated() {
     let head = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
     let event = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n";
     let body = format!("{:x}\r\n{event}\r\n", event.len());
@@ -238,7 +238,7 @@ fn a_cut_chunked_body_is_truncated() {
 }
 
 #[test]
-fn an_error_in_the_middle_is_not_retried() {
+fn error_during_a_stream_is_not_retried() {
     for error in [
         "{\"error\":{\"message\":\"overloaded\",\"code\":503}}",
         "{\"object\":\"error\",\"message\":\"boom\",\"code\":500}",
@@ -251,7 +251,7 @@ fn an_error_in_the_middle_is_not_retried() {
 }
 
 #[test]
-fn a_body_that_is_no_stream_says_what_it_is() {
+fn unexpected_body_is_described() {
     let page = "<html><head><title>Sign in to the wifi</title></head></html>";
     let (call, _) = scripted(vec![vec![head(200, &[("content-type", "text/html")]), send(page)]]);
     assert_eq!((call.outcome.end, kind(&call)), (CallEnd::Errored, Some(Kind::Protocol)));
@@ -276,7 +276,7 @@ fn retries(call: &Call) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn a_rate_limit_is_waited_out_as_asked() {
+fn rate_limit_is_waited_out() {
     let limited = json(
         429,
         &[("retry-after-ms", "17")],
@@ -290,7 +290,7 @@ fn a_rate_limit_is_waited_out_as_asked() {
 }
 
 #[test]
-fn a_long_retry_after_is_told_and_not_waited_for() {
+fn long_retry_after_is_reported_and_not_waited_for() {
     let limited = json(429, &[("retry-after", "3600")], "{\"error\":{\"message\":\"slow down\"}}");
     let (call, requests) = scripted(vec![limited]);
     assert_eq!((kind(&call), requests.len()), (Some(Kind::RateLimit), 1));
@@ -298,7 +298,7 @@ fn a_long_retry_after_is_told_and_not_waited_for() {
 }
 
 #[test]
-fn failing_servers_are_asked_as_often_as_the_profile_says() {
+fn retries_follow_the_profile() {
     for (status, expected) in [(503, Kind::Server), (408, Kind::Refused)] {
         let (call, requests) = scripted(vec![json(status, &[], "{\"error\":{\"message\":\"later\"}}")]);
         assert_eq!((call.outcome.end, kind(&call), requests.len()), (CallEnd::Errored, Some(expected), 4));
@@ -308,7 +308,7 @@ fn failing_servers_are_asked_as_often_as_the_profile_says() {
 }
 
 #[test]
-fn what_does_not_pass_is_asked_once() {
+fn permanent_errors_are_not_retried() {
     let cases = [
         (
             429,
@@ -338,7 +338,7 @@ fn what_does_not_pass_is_asked_once() {
 }
 
 #[test]
-fn a_wait_can_be_stopped() {
+fn retry_wait_can_be_stopped() {
     let server = Server::start(vec![json(429, &[("retry-after", "50")], "{\"error\":{\"message\":\"slow down\"}}")]);
     let mut told = None;
     let call = collect(&openai(&server), |delta| {
@@ -352,7 +352,7 @@ fn a_wait_can_be_stopped() {
 }
 
 #[test]
-fn nobody_there_is_tried_twice() {
+fn refused_connection_is_tried_twice() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -363,7 +363,7 @@ fn nobody_there_is_tried_twice() {
 }
 
 #[test]
-fn silence_is_given_up() {
+fn silent_server_times_out() {
     for before in [vec![], vec![stream()], vec![stream(), words("half")]] {
         let server = Server::start(vec![[before.clone(), vec![Step::Hang]].concat()]);
         let idle = Timing { idle: Duration::from_millis(300), ..timing() };
@@ -382,7 +382,7 @@ fn silence_is_given_up() {
 }
 
 #[test]
-fn stopping_is_quick_and_closes_the_socket() {
+fn stopping_closes_the_socket_quickly() {
     for before in [vec![], vec![stream()], vec![stream(), words("half")]] {
         let server = Server::start(vec![[before.clone(), vec![Step::Hang]].concat()]);
         let (mut news, mut stopped) = (0, None);
@@ -404,7 +404,7 @@ fn stopping_is_quick_and_closes_the_socket() {
 }
 
 #[test]
-fn comments_alone_still_let_it_be_stopped() {
+fn stream_of_comments_can_be_stopped() {
     let comments = Step::Split(b": wait\n\n".repeat(20_000), 8);
     let server = Server::start(vec![vec![stream(), comments, Step::Hang]]);
     let mut ticks = 0;
@@ -416,7 +416,7 @@ fn comments_alone_still_let_it_be_stopped() {
 }
 
 #[test]
-fn a_redirect_carries_no_key_anywhere() {
+fn redirects_never_carry_the_key() {
     let other = Server::start(vec![vec![stream(), words("stolen"), end()]]);
     let to = format!("{}/chat/completions", other.base_url());
     for status in [301, 302, 307, 308] {
@@ -428,7 +428,7 @@ fn a_redirect_carries_no_key_anywhere() {
 }
 
 #[test]
-fn no_error_shows_the_key() {
+fn errors_never_show_the_key() {
     let echo = format!("{{\"error\":{{\"message\":\"bad key {KEY} in Bearer {KEY}\",\"code\":\"invalid_api_key\"}}}}");
     let scripts = [
         json(401, &[], &echo),
@@ -450,7 +450,7 @@ fn no_error_shows_the_key() {
 }
 
 #[test]
-fn models_are_listed_with_their_windows() {
+fn models_are_listed_with_windows() {
     let list = "{\"object\":\"list\",\"data\":[{\"id\":\"gpt-4o\"},{\"id\":\"big\",\"max_model_len\":32768},{\"id\":\"lite\",\"max_input_tokens\":9000}]}";
     let server = Server::start(vec![json(200, &[], list)]);
     let key = SecretString::from(KEY);
@@ -465,7 +465,7 @@ fn models_are_listed_with_their_windows() {
 }
 
 #[test]
-fn llama_cpp_tells_its_window_elsewhere() {
+fn llama_cpp_window_is_read() {
     let list = json(
         200,
         &[],
@@ -480,7 +480,7 @@ fn llama_cpp_tells_its_window_elsewhere() {
 }
 
 #[test]
-fn a_list_that_fails_says_why_and_is_not_asked_again() {
+fn failed_model_list_is_not_requested_again() {
     for (status, body, expected) in [
         (401, format!("{{\"error\":{{\"message\":\"bad key {KEY}\"}}}}"), Kind::Auth),
         (429, "{\"error\":{\"message\":\"slow\",\"code\":429}}".to_owned(), Kind::RateLimit),

@@ -1,12 +1,11 @@
-//! The fault table of what servers send, row by row, seen from outside: the exit code, what is said, what is kept, what
-//! stands in the store, and how often was posted. `fault_table` names for each row the tests that hold it, here or nearer to
-//! the fault.
+//! The fault table for servers, row by row, from outside: exit code, output, what is stored, and how often the program
+//! posted. `fault_table` names the tests for each row, here or closer to the fault.
 
 use crate::support::binary::{Home, profile};
 use crate::support::server::{Request, Server, Step, end, head, json, send, stream, words};
 use serde_json::Value;
 
-/// The beginning of "gzip" bodies.
+/// The start of a gzip body.
 const GZIP: &[u8] = b"\x1F\x8B\x08\0\0\0\0\0\0\x03KI,I\xB4R";
 
 struct Row {
@@ -17,7 +16,7 @@ struct Row {
     out: &'static str,
     /// On standard error.
     says: &'static [&'static str],
-    /// Of the run and of the answer, where one is kept.
+    /// The status of the run and, if stored, of the answer.
     status: (&'static str, Option<&'static str>),
     /// What the run's diagnostics quote.
     raw: &'static [&'static str],
@@ -43,7 +42,7 @@ fn streamed(steps: Vec<Step>) -> Vec<Step> {
     [vec![stream()], steps].concat()
 }
 
-/// Rows 9 to 12 of the table, as far as text can be lost or taken for whole.
+/// Rows 9 to 12 of the table, concerning lost or incomplete text.
 fn texts() -> Vec<Row> {
     let cut = Step::Send(b"data: {\"choices\":[{\"delta\":{\"content\":\"not \n\n".to_vec());
     let whole = "{\"choices\":[{\"message\":{\"content\":\"hi \\ud83d\"},\"finish_reason\":\"stop\"}]}";
@@ -101,7 +100,7 @@ fn texts() -> Vec<Row> {
     ]
 }
 
-/// Row 12, as far as an answer stops before its end.
+/// Row 12, concerning answers that stop early.
 fn ends() -> Vec<Row> {
     vec![
         Row {
@@ -122,7 +121,7 @@ fn ends() -> Vec<Row> {
     ]
 }
 
-/// Rows 11 and 12, as far as an answer is none.
+/// Rows 11 and 12, concerning responses that are not answers.
 fn no_answers() -> Vec<Row> {
     let nameless =
         "\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"arguments\":\"{\\\"p\\\":1}\"}}]}";
@@ -182,10 +181,10 @@ fn no_answers() -> Vec<Row> {
 }
 
 #[test]
-fn each_row_of_the_fault_table() {
+fn every_row_of_the_fault_table() {
     for row in texts().into_iter().chain(ends()).chain(no_answers()) {
         let server = Server::start_posts(vec![row.answer.clone()]);
-        let home = Home::asking(&server.base_url());
+        let home = Home::approximate(&server.base_url());
         let said = home.run(&["ask", "hi"]);
         let name = row.name;
         assert_eq!((said.code, said.out.trim_end()), (row.code, row.out.trim_end()), "{name}: {}", said.err);
@@ -211,7 +210,7 @@ fn each_row_of_the_fault_table() {
 }
 
 #[test]
-fn what_diagnostics_quote_is_free_of_keys_bounded_and_goes_with_its_message() {
+fn diagnostics_are_bounded_masked_and_removed_with_their_message() {
     let key = "sk-canary-0123456789";
     let piece = format!("{{\"xyzzyplugh\":\"{key}{}", "x".repeat(9_000));
     let server = Server::start_posts(vec![streamed(vec![words("Half"), send(&format!("data: {piece}\n\n"))])]);
@@ -220,16 +219,17 @@ fn what_diagnostics_quote_is_free_of_keys_bounded_and_goes_with_its_message() {
     let plans = home.json(&["plans", "list"]);
     let raw = plans[0]["diagnostics"][0]["raw"].as_str().unwrap();
     assert!(raw.contains("xyzzyplugh\":\"[redacted]xxx") && raw.chars().count() <= 2_000, "{raw}");
-    assert!(home.holding(key).is_empty() && !home.holding("xyzzyplugh").is_empty());
+    assert!(home.files_containing(key).is_empty() && !home.files_containing("xyzzyplugh").is_empty());
     let id = home.json(&["message", "list"])[1]["id"].as_str().unwrap().to_owned();
     home.ok(&["message", "remove", &id, "--yes"]);
-    assert_eq!(home.holding("xyzzyplugh"), Vec::<String>::new());
+    assert_eq!(home.files_containing("xyzzyplugh"), Vec::<String>::new());
     assert!(home.json(&["plans", "list"])[0]["diagnostics"][0]["what"].as_str().unwrap().contains("cannot be read"));
 }
 
-/// What no tool can read is run by none; its call has a result, which the model reads, and is shown as it was sent.
+/// A call whose arguments cannot be parsed is not run. It gets a result, which the model reads, and is shown as
+/// received.
 #[test]
-fn a_call_whose_arguments_cannot_be_read_is_answered_and_not_run() {
+fn unreadable_arguments_are_answered_and_not_run() {
     for (args, read) in [
         ("touch made", "not valid JSON"),
         ("{\"line\":\"touch made\"", "not valid JSON"),
@@ -259,7 +259,7 @@ fn a_call_whose_arguments_cannot_be_read_is_answered_and_not_run() {
 }
 
 #[test]
-fn who_cannot_be_reached_is_named_and_nothing_is_kept() {
+fn unreachable_server_is_named_and_nothing_stored() {
     let plain = Server::start_posts(vec![streamed(vec![words("hi"), end()])]);
     let no_tls = plain.base_url().replace("http:", "https:");
     for (url, place) in [("http://nobody.invalid/v1", "nobody.invalid"), (no_tls.as_str(), "127.0.0.1")] {
@@ -275,7 +275,7 @@ fn who_cannot_be_reached_is_named_and_nothing_is_kept() {
 }
 
 #[test]
-fn absurd_numbers_of_cached_tokens_are_bounded_and_told() {
+fn absurd_cached_tokens_are_bounded_and_reported() {
     for (cached, told) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "cached tokens")] {
         let usage = format!(
             "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":50,\"completion_tokens\":3,\
@@ -290,7 +290,7 @@ fn absurd_numbers_of_cached_tokens_are_bounded_and_told() {
     }
 }
 
-/// A server whose model `picky` takes no temperature, and which says of no model `tools` that it takes tools.
+/// A server whose model `picky` does not accept a temperature and whose model `tools` does not accept tools.
 fn picky(request: &Request) -> Vec<Step> {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     if request.method != "POST" {
@@ -307,7 +307,7 @@ fn picky(request: &Request) -> Vec<Step> {
 }
 
 #[test]
-fn quirks_are_learned_by_model_shown_and_forgotten() {
+fn quirks_are_learned_for_each_model_shown_and_forgotten() {
     let server = Server::answering(picky);
     let home = Home::new(&profile(&server.base_url()).replace("attempts = 1", "attempts = 1\ntemperature = 0.5"));
     let posts = || -> Vec<Value> {
@@ -326,9 +326,9 @@ fn quirks_are_learned_by_model_shown_and_forgotten() {
     let said = home.run(&["--model", "picky", "ask", "one"]);
     assert!(said.code == 0 && said.err.contains("temperature"), "{}", said.err);
     assert_eq!(posts().len(), 2);
-    assert_ne!(posts()[0], posts()[1], "never send send the same bytes twice");
+    assert_ne!(posts()[0], posts()[1], "the same bytes are never sent twice");
     home.ok(&["--model", "other", "ask", "two"]);
-    assert!(posts()[2].get("temperature").is_some(), "another model of profile is asked as before");
+    assert!(posts()[2].get("temperature").is_some(), "another model of the profile is asked as before");
     home.ok(&["--model", "picky", "ask", "three"]);
     assert_eq!((posts().len(), posts()[3].get("temperature")), (4, None));
     assert_eq!(quirks(), ["quirks test/picky no_temperature"]);

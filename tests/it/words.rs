@@ -1,10 +1,10 @@
-//! Every sentence of the program, read from the sources: printed for reading (`cargo test --test it words -- --nocapture`), and
-//! free of the terms that the vocabulary replaced.
-//! Not for: whether a sentence is true (the tests of its room).
+//! All sentences of the program, read from the sources: printed for review (`cargo test --test it words --
+//! --nocapture`), and checked for terms that the vocabulary replaced.
+//! Not for: whether a sentence is true (each room's own tests).
 
 use std::path::Path;
 
-/// Terms that the vocabulary replaced, in lower case.
+/// Terms that the vocabulary replaced, in lowercase.
 const BANNED: &[&str] = &[
     "what the next request holds",
     "foreign instructions",
@@ -47,7 +47,7 @@ const BANNED: &[&str] = &[
     "takes the exclusion back",
 ];
 
-/// Terms that the help and messages of the command line and the settings no longer use, in lower case.
+/// Terms that the command line's help and messages and the settings no longer use, in lowercase.
 const REPLACED: &[&str] = &[
     "anybody",
     "as it was",
@@ -73,7 +73,7 @@ const REPLACED: &[&str] = &[
     "word for word",
 ];
 
-/// The string literals of a file up to its tests, each on one line.
+/// The string literals of a file before its tests, each on one line.
 fn sentences(source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let (mut found, mut rest) = (Vec::new(), source);
@@ -120,14 +120,14 @@ fn read(path: &Path, all: &mut Vec<(String, String)>) {
     }
 }
 
-/// The help texts of a command and of all commands below it.
+/// The help texts of a command and its subcommands.
 fn help(command: &mut clap::Command, all: &mut Vec<(String, String)>) {
     all.push((format!("help of {}", command.get_name()), command.render_long_help().to_string()));
     command.get_subcommands_mut().for_each(|sub| help(sub, all));
 }
 
 #[test]
-fn the_command_line_and_the_settings_use_standard_terms() {
+fn command_line_and_settings_use_standard_terms() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
     for folder in ["cli", "config"] {
@@ -142,14 +142,14 @@ fn the_command_line_and_the_settings_use_standard_terms() {
 }
 
 #[test]
-fn literals_are_found_whole() {
+fn string_literals_are_found() {
     let source = "// \"no\"\nlet a = '\"'; say(\"one \\\n    two\", r#\"a \"raw\" one\"#, \"it \\\"quotes\\\" {x}\");";
     assert_eq!(sentences(source), ["one two", "it \\\"quotes\\\" {x}"]);
     assert!(sentences("a\n#[cfg(test)]\nmod tests { const A: &str = \"of a test\"; }").is_empty());
 }
 
 #[test]
-fn the_screen_speaks_the_vocabulary() {
+fn screen_uses_the_vocabulary() {
     let mut all = Vec::new();
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut all);
     assert!(all.len() > 2_000, "only {} sentences were found", all.len());

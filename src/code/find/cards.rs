@@ -1,6 +1,6 @@
-//! From ranked symbols to touchpoints that fit a budget: a line with place and signature for each, and of the best the
-//! documentation and the first lines. Nothing stands in two of them.
-//! Not for: ranking (`rank`), or reading files (a source of texts is handed in).
+//! Turns ranked symbols into touchpoints that fit a budget: path, line, and signature for each, plus documentation and
+//! first lines for the best. No line appears in two touchpoints.
+//! Not for: ranking (`rank`), or reading files (the caller passes a source of texts).
 
 use super::rank::Hit;
 use crate::code::index::records::{File, Index, SymbolId};
@@ -12,35 +12,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of one line that are shown.
+/// The most bytes shown of one line.
 const LONGEST_LINE: usize = 240;
-/// Near misses that are told.
+/// How many near misses are reported.
 const NEAR: usize = 12;
 
-/// Texts of files, by their paths beneath the root.
+/// Texts of files by their paths relative to the root.
 pub trait Sources {
-    /// The bytes of a file as they are now.
+    /// The current bytes of a file.
     fn text(&self, path: &Path) -> Option<Arc<[u8]>>;
 }
 
-/// What touchpoints may take.
+/// Limits for the touchpoints of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Tokens in all.
+    /// Tokens in total.
     pub budget: u32,
-    /// Touchpoints at most.
+    /// The most touchpoints.
     pub items: usize,
-    /// Lines of a touchpoint's excerpt.
+    /// The most lines of one excerpt.
     pub lines: usize,
-    /// Tokens of one touchpoint.
+    /// The most tokens of one touchpoint.
     pub tokens: u32,
-    /// Hundredths of the budget that excerpts may take before all signatures are in.
+    /// The percentage of the budget that excerpts may take before all signatures are placed.
     pub excerpts: u32,
 }
 
 impl Limits {
-    /// Within a budget, with up to 30 lines each. The larger the budget, the more of it goes to excerpts: places first, then
-    /// what stands there.
+    /// Limits for a budget, with excerpts of up to 30 lines. A larger budget gives a larger share to excerpts:
+    /// locations come first, then text.
     #[must_use]
     pub fn within(budget: u32) -> Self {
         let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
@@ -48,22 +48,22 @@ impl Limits {
     }
 }
 
-/// Touchpoints for one query.
+/// The touchpoints for one query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// In the order in which they are sent: by file, best file first, then by line.
+    /// In the order in which they are sent: best file first, then by line.
     pub items: Vec<Touchpoint>,
-    /// The best that are not sent.
+    /// The best symbols that are not sent.
     pub near: Vec<NearSymbol>,
-    /// Files that changed since they were read.
+    /// Files that have changed since they were indexed.
     pub changed: BTreeSet<String>,
 }
 
-/// A card while the budget is shared out.
+/// A touchpoint while the budget is being spent.
 struct Draft {
     hit: Hit,
     rank: u32,
-    /// Bytes of the signature.
+    /// The lines of the signature.
     lines: (u32, u32),
     text: String,
     signature: String,
@@ -85,26 +85,26 @@ struct Fill<'a> {
     taken: &'a SentLines,
 }
 
-/// Lines of files, first and last, that are in a request already.
+/// Ranges of lines, by file, that are already in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentLines(BTreeMap<String, Vec<(u32, u32)>>);
 
 impl SentLines {
-    /// Notes lines of a file.
+    /// Adds a range of lines of a file.
     pub fn add(&mut self, path: &str, lines: (u32, u32)) {
         if lines.0 <= lines.1 {
             self.0.entry(path.to_owned()).or_default().push(lines);
         }
     }
 
-    /// The first taken line of a file within some lines.
+    /// The first line in a range that is already in the request.
     #[must_use]
     pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
     }
 
-    /// All of it, by file.
+    /// All ranges by file.
     pub fn all(&self) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
         self.0.iter().map(|(path, runs)| (path.as_str(), runs.as_slice()))
     }
@@ -116,7 +116,7 @@ pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&
     fill_beside(index, hits, sources, count, limits, &SentLines::default())
 }
 
-/// The same beside lines that are in the request already: none of them is in a touchpoint.
+/// Like [`fill`], leaving out lines that are already in the request.
 #[must_use]
 pub fn fill_beside(
     index: &Index,
@@ -147,7 +147,7 @@ pub fn fill_beside(
 }
 
 impl Fill<'_> {
-    /// Puts signatures in until the room is used up; where it stopped.
+    /// Adds signatures until `room` is used up. Returns the index at which it stopped.
     fn signatures(&mut self, hits: &[Hit], from: usize, room: u32) -> usize {
         let mut misses = 0;
         for (at, hit) in hits.iter().enumerate().skip(from) {
@@ -209,7 +209,7 @@ impl Fill<'_> {
         }
     }
 
-    /// Whether its signature already stands in what is sent of another.
+    /// Whether the symbol's signature is already part of another touchpoint.
     fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
         let beside = self.by_file.get(&file.first).into_iter().flatten();
         beside
@@ -227,14 +227,14 @@ impl Fill<'_> {
         }
     }
 
-    /// Gives the best their documentation and first lines, while there is room.
+    /// Adds documentation and first lines to the best symbols while there is room.
     fn excerpts(&mut self) {
         for at in 0..self.drafts.len() {
             let Some((symbol, file)) = self.index.symbol(self.drafts[at].hit.id) else { continue };
             let Some(text) = self.text(file) else { continue };
             let Some((lines, excerpt)) = self.excerpt(symbol, file, &text) else { continue };
             let room = self.limits.budget - self.used + self.drafts[at].tokens;
-            // Documentation inside the body comes with its lines.
+            // Documentation inside the body comes with the body's lines.
             let inside = symbol.doc.start > symbol.head.start;
             let said = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
             let said = if said.is_empty() { said } else { format!("  — {said}\n") };
@@ -313,7 +313,7 @@ impl Fill<'_> {
     }
 }
 
-/// The weightiest reasons for a hit, in words.
+/// The strongest reasons for a hit, in words.
 fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("{name} is named");
@@ -347,7 +347,7 @@ fn signature(symbol: &Symbol, text: &[u8]) -> String {
     clipped(short).to_owned()
 }
 
-/// First and last line of the signature; a file has none.
+/// The first and last line of the signature. A file has none.
 fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
     if symbol.kind == Kind::File {
         return (0, 0);

@@ -1,5 +1,6 @@
-//! Which of the ranked symbols go into a call unasked: whether a message speaks of code at all, and what a focus changes.
-//! Not for: ranking (`rank`) or what is sent of a symbol (`cards`).
+//! Decides which ranked symbols go into a call: whether a message is about code at all, and how a focus changes the
+//! order.
+//! Not for: ranking (`rank`), or what is sent of a symbol (`cards`).
 
 use super::names;
 use super::query::Query;
@@ -10,42 +11,42 @@ use crate::domain::code::symbols::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Terms with less weight are verbs of asking and the like.
+/// Terms below this weight are common verbs of change and asking.
 const WEIGHTY: f32 = 0.5;
-/// Terms with less weight are words that were joined.
+/// Terms below this weight are joined words.
 const WORD: f32 = 0.9;
-/// Hits that are looked at for whether a message speaks of code.
+/// How many hits decide whether a message is about code.
 const LOOKED: usize = 12;
-/// Symbols of one name that a focus means at most.
+/// The most symbols of one name that a focus stands for.
 const NAMESAKES: usize = 6;
-/// Symbols of a file in focus that come in without fitting the words, at most.
+/// The most symbols that a file in focus adds without matching the words.
 const OF_FILE: u32 = 60;
-/// What being in focus adds, as a share of the best score: the symbol itself, its file or folder, what is one use away from
-/// it, and what is one use away from what stands behind the message.
+/// What a focus adds to a score, as a share of the best score: for the symbol itself, for its file or folder, for
+/// symbols one use away, and for symbols one use away from those behind the message.
 const SELF: f32 = 1.5;
 const PLACE: f32 = 0.8;
 const HOP: f32 = 0.5;
 const BESIDE: f32 = 0.2;
 
-/// What a person keeps to: files, folders and symbols.
+/// A person's focus: files, folders, and symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Paths of files and folders.
     pub paths: Vec<String>,
     /// Symbols.
     pub symbols: Vec<SymbolId>,
-    /// What was named and is neither.
+    /// Names that match nothing.
     pub unknown: Vec<String>,
 }
 
 impl Scope {
-    /// Nothing is in it.
+    /// Whether the scope is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.symbols.is_empty()
     }
 
-    /// Whether a file is in it.
+    /// Whether a file is in the scope.
     #[must_use]
     pub fn holds(&self, path: &str) -> bool {
         self.paths.iter().any(|place| path == place || path.strip_prefix(place.as_str()).is_some_and(in_folder))
@@ -56,7 +57,7 @@ fn in_folder(rest: &str) -> bool {
     rest.starts_with('/')
 }
 
-/// Finds what a person named: a file or folder by its path or the end of one, else symbols by their names.
+/// Resolves names: to a file or folder by its path or the end of its path, otherwise to symbols by name.
 #[must_use]
 pub fn scope(index: &Index, named: &[String]) -> Scope {
     let mut scope = Scope::default();
@@ -84,7 +85,7 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
     scope
 }
 
-/// The file or folder that a path, or the end of one, means; of several the first.
+/// The file or folder that a path or the end of a path stands for; the first if there are several.
 fn place(index: &Index, wanted: &str) -> Option<String> {
     if wanted.is_empty() {
         return None;
@@ -101,7 +102,7 @@ fn place(index: &Index, wanted: &str) -> Option<String> {
     })
 }
 
-/// Moves what is in focus up, brings in what a focus means whatever the words, and keeps the order by score.
+/// Raises hits in focus, adds symbols that the focus names whatever the words, and sorts by score.
 #[must_use]
 pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]) -> Vec<Hit> {
     if scope.is_empty() && beside.is_empty() {
@@ -140,18 +141,18 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]
     hits
 }
 
-/// Why nothing is looked for in code for a message: it names nothing, nothing that is known here, or too little of what the
-/// best symbols hold. None where it speaks of code: a name or a path of it is written out, or the best symbols hold two of
-/// its words, or the only one; of a question (`asks`) one, where half of its words are known.
+/// The reason why a message is not about code: it names nothing, nothing known, or too little of the best symbols'
+/// terms. Returns `None` if it is about code: it spells out a name or a path, or the best symbols contain two of its
+/// words, or its only word. For a question (`asks`) one word is enough if half of its words are known.
 #[must_use]
-pub fn silent(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipWhy> {
+pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipWhy> {
     let alive = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
     let written = query.names.keys().any(|name| alive(name))
         || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
     if written {
         return None;
     }
-    // Words joined to one weigh less than words; verbs of asking less than both.
+    // Joined words weigh less than words, and verbs of asking less than both.
     let words = query.terms.values().filter(|weight| **weight >= WORD).count();
     let known: Vec<(&str, f32)> = query
         .terms

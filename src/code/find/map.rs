@@ -1,4 +1,5 @@
-//! The map of a workspace in few tokens: its folders and files, the heaviest opened first, and its most central symbols.
+//! The map of a workspace: its folders and files within a few tokens, the most important folders expanded first, and
+//! its most central symbols.
 //! Not for: symbols for a question (`rank`).
 
 use super::cards::Sources;
@@ -8,15 +9,15 @@ use crate::domain::code::symbols::{CodeMap, Kind, MapAnchor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Files of one folder that are named.
+/// The most files named in one folder.
 const NAMED: usize = 12;
-/// Folders that are tried after one that did not fit.
+/// How many folders are tried after one that does not fit.
 const TRIED: usize = 8;
 
 #[derive(Default)]
 struct Folder {
     folders: BTreeMap<String, Folder>,
-    /// Weight by file name.
+    /// Weights by file name.
     files: BTreeMap<String, u64>,
     weight: u64,
     count: usize,
@@ -54,7 +55,7 @@ impl Folder {
         }
     }
 
-    /// The weightiest files' names, and how many more there are.
+    /// The names of the most important files, and how many more there are.
     fn names(&self) -> String {
         let mut files: Vec<(&String, &u64)> = self.files.iter().collect();
         files.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -66,7 +67,7 @@ impl Folder {
     }
 }
 
-/// Draws the map within `budget` tokens, with `anchors` central symbols beside it.
+/// Draws the map within `budget` tokens, and returns it with `anchors` central symbols.
 #[must_use]
 pub fn scaffold(
     index: &Index,
@@ -90,7 +91,7 @@ fn weight(file: &File, central: &[u64]) -> u64 {
     if file.test { sum / 4 } else { sum }
 }
 
-/// Opens the weightiest folder that fits, again and again.
+/// Expands the most important folder that fits, repeatedly.
 fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32) {
     let draw = |open: &BTreeSet<Vec<String>>| {
         let names = root.names();
@@ -143,7 +144,7 @@ fn clipped(text: &str, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
     (out, tokens)
 }
 
-/// The most central symbols, at most two of a file, tests left out.
+/// The most central symbols, at most two of each file, without tests.
 pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<MapAnchor> {
     let mut order: Vec<(u64, SymbolId)> = central.iter().copied().zip(0..).filter(|(weight, _)| *weight > 0).collect();
     order.sort_unstable_by(|a, b| {

@@ -1,5 +1,5 @@
 //! Finding code for a question: terms, scores, touchpoints, the map, module summaries.
-//! Not for: keeping an index (`index`).
+//! Not for: maintaining the index (`index`).
 
 pub mod cards;
 pub mod choose;

@@ -1,5 +1,6 @@
-//! A summary of a folder or file from its own words: what its files say of themselves, its most central symbols.
-//! Not for: which symbols a question is about (`rank`) or the map of a workspace (`map`).
+//! Builds a summary of a folder or file from its own text: the opening comments of its files and its most central
+//! symbols.
+//! Not for: symbols for a question (`rank`), or the map of a workspace (`map`).
 
 use super::cards::Sources;
 use super::map::central_symbols;
@@ -11,25 +12,25 @@ use std::fmt::Write as _;
 
 /// The version of the method.
 pub const VERSION: u32 = 1;
-/// Files and symbols that are named.
+/// How many files and symbols are named.
 const FILES: usize = 14;
 const SYMBOLS: usize = 10;
-/// Bytes of a file's beginning that are looked at, and characters that are taken from it.
+/// How many bytes of a file's beginning are read, and how many characters are quoted.
 const HEAD: usize = 6_000;
 const SENTENCE: usize = 220;
 
-/// A summary with what it was made from.
+/// A summary and its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The text.
     pub text: String,
-    /// The files beneath the index's root, with the hashes of their bytes.
+    /// The files, relative to the index's root, with the hashes of their bytes.
     pub files: Vec<(String, Hash)>,
-    /// The share of all symbols' centrality that the named ones have, in thousandths.
+    /// The share of all symbols' centrality that the named symbols have, in thousandths.
     pub confidence: u32,
 }
 
-/// Sums up what an index holds, or one file of it. None where nothing of it was parsed.
+/// Summarizes an index or one of its files. Returns `None` if nothing was parsed.
 #[must_use]
 pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&str>) -> Option<Summary> {
     let central = index.graph().centrality(index);
@@ -50,7 +51,8 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.shown.cmp(&b.0.shown)));
     let mut text = figures(&files, name);
     let header = |file: &File| sources.text(&file.path).map(|text| opening(&text)).unwrap_or_default();
-    let main = files.iter().find(|(file, _)| leads(&file.shown)).or(files.first().filter(|_| files.len() == 1));
+    let main =
+        files.iter().find(|(file, _)| describes_folder(&file.shown)).or(files.first().filter(|_| files.len() == 1));
     let about = main.map(|(file, _)| header(file)).unwrap_or_default();
     if !about.is_empty() {
         let _ = writeln!(text, "{about}");
@@ -96,12 +98,12 @@ fn figures(files: &[(&File, u64)], name: &str) -> String {
     format!("{name}: {} {word}, {}\n", files.len(), lines.join(", "))
 }
 
-/// Whether a file speaks for its folder.
-fn leads(shown: &str) -> bool {
+/// Whether a file describes its folder, such as `mod.rs`.
+fn describes_folder(shown: &str) -> bool {
     ["mod.rs", "lib.rs", "main.rs", "__init__.py", "index.ts", "index.js", "doc.go"].contains(&shown)
 }
 
-/// The first sentences of the comment at the start of a file; empty where there is none.
+/// The first sentences of the comment at the start of a file, or an empty text.
 fn opening(text: &[u8]) -> String {
     let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
     let mut words = String::new();
@@ -128,14 +130,14 @@ fn opening(text: &[u8]) -> String {
         }
     }
     let words = words.trim();
-    if licence(words) {
+    if is_license(words) {
         return String::new();
     }
     let end = words.find(". ").map_or(words.len(), |end| end + 1);
     words[..end].chars().take(SENTENCE).collect()
 }
 
-fn licence(words: &str) -> bool {
+fn is_license(words: &str) -> bool {
     let lower = words.to_lowercase();
     ["copyright", "licen", "spdx"].iter().any(|word| lower.contains(word))
 }
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_told_by_what_it_says_of_itself() {
+    fn folder_summary_quotes_opening_comments() {
         let place = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
         put("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_opening_of_a_file() {
+    fn opening_comment_is_extracted() {
         assert_eq!(opening(b"\"\"\"Reads things. Fast.\"\"\"\nimport x\n"), "Reads things.");
         assert_eq!(opening(b"#!/bin/sh\n# Does it.\nx\n"), "Does it.");
         assert_eq!(opening(b"/*\n * A parser for\n * things.\n */\n"), "A parser for things.");

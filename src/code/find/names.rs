@@ -1,4 +1,4 @@
-//! Symbols by what is typed of their names, and the whole source of one.
+//! Finds symbols by a part of their name, and extracts a symbol's source.
 //! Not for: questions in words (`rank`).
 
 use crate::code::index::records::{File, Index, SymbolId};
@@ -6,13 +6,14 @@ use crate::code::symbol::Symbol;
 use crate::domain::code::symbols::{CodeRef, Kind, NamedSymbol};
 use std::path::Path;
 
-/// Characters of a name that is offered, at most.
+/// The most characters of an offered name.
 const LONGEST: usize = 120;
 
-/// How well a name fits: the less the better. By sort of fit, tests last, short names first.
+/// How well a name matches; smaller is better. Orders by kind of match, then non-tests first, then short names first.
 type Fit = (u8, bool, usize);
 
-/// The symbols whose names fit what is typed, best first. `Type::name` and `Type.name` want the type around it, or its file.
+/// The symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around the
+/// symbol, or its file.
 #[must_use]
 pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     let typed = typed.rsplit('#').next().unwrap_or_default();
@@ -22,14 +23,14 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     if last.is_empty() && parts.is_empty() {
         return Vec::new();
     }
-    // Files come by path, ids as they were read: the place is the same on every machine.
+    // Symbol ids depend on the order of reading. Ordering by file and position is the same on every machine.
     let mut found: Vec<(Fit, usize, SymbolId)> = Vec::new();
     for file in index.files() {
         for id in file.first..file.first + file.count {
             let Some((symbol, _)) = index.symbol(id) else { continue };
             if is_offered(symbol)
                 && let Some(fit) = fit(&symbol.name, last)
-                && (parts.is_empty() || stands_in(index, id, symbol, file, &parts))
+                && (parts.is_empty() || matches_qualifiers(index, id, symbol, file, &parts))
             {
                 found.push(((fit, symbol.test || file.test, symbol.name.len()), found.len(), id));
             }
@@ -43,7 +44,7 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     found.into_iter().filter_map(|(.., id)| named(index, id)).collect()
 }
 
-/// Whether a name may be typed behind an `@`: what no word is, or too long a one, is none.
+/// Whether a name can be typed after an `@`. Names that are not words or are too long cannot.
 fn is_offered(symbol: &Symbol) -> bool {
     let name = &symbol.name;
     !matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Prototype)
@@ -51,7 +52,7 @@ fn is_offered(symbol: &Symbol) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// 0 the same, 1 the same in other letters, 2 and 3 begins with it, 4 the first letters of its words, 5 holds it.
+/// The kind of match: 0 equal, 1 equal ignoring case, 2 and 3 a prefix, 4 the initials of its words, 5 a substring.
 fn fit(name: &str, typed: &str) -> Option<u8> {
     let (name, typed) = (name.as_bytes(), typed.as_bytes());
     if typed.len() > name.len() {
@@ -71,7 +72,7 @@ fn fit(name: &str, typed: &str) -> Option<u8> {
     holds.then_some(5)
 }
 
-/// Whether the letters typed are the first ones of the name's words, from the first word on.
+/// Whether the typed letters are the initials of the name's words, starting with the first word.
 fn begins(name: &[u8], typed: &[u8]) -> bool {
     let starts = (0..name.len()).filter(|at| {
         let before = at.checked_sub(1).map(|left| name[left]);
@@ -81,8 +82,8 @@ fn begins(name: &[u8], typed: &[u8]) -> bool {
     typed.iter().all(|letter| firsts.next().is_some_and(|first| first.eq_ignore_ascii_case(letter)))
 }
 
-/// Whether the parts typed before the name begin what stands around the symbol, from the inside out.
-fn stands_in(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &[&str]) -> bool {
+/// Whether the qualifiers typed before the name match what is around the symbol, from the inside out.
+fn matches_qualifiers(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &[&str]) -> bool {
     let Some(near) = parts.last() else { return true };
     let begins = |name: &str| name.get(..near.len()).is_some_and(|head| head.eq_ignore_ascii_case(near));
     let mut at = symbol.parent;
@@ -96,7 +97,7 @@ fn stands_in(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &
     index.qualified(id).rsplit([':', '.']).skip(1).any(begins)
 }
 
-/// A symbol with the shortest name that says which one is meant.
+/// A reference to a symbol with the shortest unambiguous name.
 #[must_use]
 pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     let (symbol, file) = index.symbol(id)?;
@@ -112,7 +113,7 @@ pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     };
     let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, _)| is_offered(symbol));
     let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
-    // Of shorter names it is not known which symbols have them.
+    // For short names the index does not list definitions, so they cannot be compared.
     let known = !index.defined(&symbol.name).is_empty();
     let short = match with_type(id)? {
         typed if !known => format!("{}#{typed}", file.shown),
@@ -133,7 +134,7 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// The symbol of a file by its full name; of several the one nearest to a line.
+/// The symbol of a file with a qualified name; if there are several, the one nearest to a line.
 #[must_use]
 pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
     let file = index.file_at(Path::new(path))?;
@@ -141,7 +142,7 @@ pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<Symbo
     all.min_by_key(|id| index.symbol(*id).map_or(u32::MAX, |(symbol, _)| symbol.lines.0.abs_diff(line)))
 }
 
-/// A symbol as rows and marks name it.
+/// The stable reference of a symbol, for plan rows and marks.
 #[must_use]
 pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     let (symbol, file) = index.symbol(id)?;
@@ -155,12 +156,12 @@ pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     Some(CodeRef { path, qualified, kind: symbol.kind, lines, nth, file: file.hash })
 }
 
-/// All symbols as rows and marks name them.
+/// The references of all symbols.
 pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
     index.files().flat_map(|file| file.first..file.first + file.count).filter_map(|id| reference(index, id))
 }
 
-/// The symbol that a reference means, as it is now.
+/// The current symbol of a reference.
 #[must_use]
 pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     let file = index.file_at(Path::new(&wanted.path))?;
@@ -171,7 +172,7 @@ pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     (file.first..file.first + file.count).filter(same).nth(wanted.nth as usize)
 }
 
-/// The lines of a text from one to another, from 1, each with its end.
+/// A range of lines of a text, numbered from 1, with their line ends.
 #[must_use]
 pub fn lines(text: &[u8], (first, last): (u32, u32)) -> String {
     let wanted = text.split_inclusive(|byte| *byte == b'\n').skip(first.saturating_sub(1) as usize);
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_fits_by_its_beginning_its_initials_or_a_part() {
+    fn names_match_by_prefix_initials_or_substring() {
         assert_eq!(fit("put_name", "put_name"), Some(0));
         assert_eq!(fit("PutName", "putname"), Some(1));
         assert_eq!(fit("put_name", "put"), Some(2));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_out_as_they_are() {
+    fn lines_are_extracted_unchanged() {
         let text = b"one\ntwo\r\nthree";
         assert_eq!(lines(text, (1, 2)), "one\ntwo\r\n");
         assert_eq!(lines(text, (3, 9)), "three");

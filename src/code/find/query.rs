@@ -1,34 +1,34 @@
-//! From a question, a task or a commit's message to weighted terms and names.
-//! Not for: what of it the index knows (`rank`).
+//! Turns a question, a task, or a commit message into weighted terms and names.
+//! Not for: looking them up (`rank`).
 
 use crate::code::parse::words::{Analyzer, is_stop, parts, words_of};
 use crate::code::tuning::Tuning;
 use std::collections::BTreeMap;
 
-/// Bytes of a query that are looked at.
+/// The most bytes of a query that are read.
 const LONGEST: usize = 20_000;
-/// Terms that are kept at most, the weightiest.
+/// The most terms that are kept, by weight.
 const MOST: usize = 200;
 
-/// What is asked for.
+/// A query.
 #[derive(Clone, Default, Debug, PartialEq)]
 pub struct Query {
-    /// Terms and their weights, by term.
+    /// Weights by term.
     pub terms: BTreeMap<Box<str>, f32>,
-    /// Identifiers as written, with their weights.
+    /// Weights by identifier, as written.
     pub names: BTreeMap<Box<str>, f32>,
-    /// Paths as written.
+    /// Paths, as written.
     pub paths: Vec<String>,
 }
 
-/// Words that begin a line before a colon and name the sort of a change. Sorted.
+/// Words that start a line before a colon and name a kind of change. Sorted.
 #[rustfmt::skip]
 const SORTS: &[&str] = &[
     "bug", "bugfix", "build", "change", "chore", "ci", "deps", "doc", "docs", "feat", "feature", "fix", "hotfix", "other",
     "perf", "refactor", "release", "revert", "style", "test", "tests", "wip",
 ];
 
-/// Verbs and nouns of change and of asking: nearly every message has them, hardly any code. Sorted.
+/// Verbs and nouns of change and asking, which are frequent in messages and rare in code. Sorted.
 #[rustfmt::skip]
 const VERBS: &[&str] = &[
     "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "better", "bug", "bugs",
@@ -47,7 +47,7 @@ const VERBS: &[&str] = &[
     "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
 ];
 
-/// Reads a query.
+/// Parses a query.
 #[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
     let mut query = Query::default();
@@ -88,7 +88,7 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             continue;
         }
         if let Some(before) = before.replace(word) {
-            // `read only` may be `readonly` there.
+            // Code may write `read only` as `readonly`.
             let joined = analyzer.stem(&format!("{before}{word}"));
             raise(&mut query.terms, &joined, weight * tuning.joined);
         }
@@ -133,12 +133,12 @@ fn is_address(chunk: &str) -> bool {
     chunk.contains("://") || chunk.starts_with("www.")
 }
 
-/// Hashes of commits and the like.
+/// Whether a word looks like a commit hash.
 fn is_digest(word: &str) -> bool {
     word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// A line without `fix(scope)!:` in front; the scope stays as words.
+/// A line without a prefix such as `fix(scope)!:`. The words of the scope stay.
 fn without_sort(line: &str) -> &str {
     let Some((sort, rest)) = line.split_once(':') else { return line };
     let name = sort.split('(').next().unwrap_or_default().trim_end_matches('!');

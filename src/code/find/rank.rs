@@ -1,6 +1,6 @@
-//! Scores the symbols of an index for a query: BM25 over the fields of a symbol, the score of its file and path, what
-//! flows over the graph of uses, and what it is. Pure: the same index and query give the same scores.
-//! Not for: cards and budgets (`cards`).
+//! Scores the symbols of an index for a query, from BM25 over the fields of a symbol, the scores of its file and path,
+//! flow over the graph of uses, and the kind of symbol. The same index and query always give the same scores.
+//! Not for: touchpoints and budgets (`cards`).
 
 use super::query::Query;
 use crate::code::index::graph::UNIT;
@@ -12,29 +12,29 @@ use std::cmp::Ordering;
 
 /// Shorter words have no shorter or longer forms.
 const SHORTEST_FORM: usize = 3;
-/// Letters by which a form may be longer.
+/// The most letters by which a form may be longer.
 const LONGER_BY: usize = 6;
-/// Longer forms of one word that are looked at.
+/// The most longer forms of one word.
 const MOST_FORMS: usize = 100;
 
-/// A symbol that a query is about.
+/// A symbol that matches a query.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hit {
-    /// Which.
+    /// The symbol.
     pub id: SymbolId,
-    /// Higher is better; only comparable within one query.
+    /// The score. Higher is better; comparable only within one query.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: Parts,
 }
 
-/// Vectors for symbols, where a program has them: the cosine of a symbol with the query, if its vector is known.
+/// Semantic similarity, where vectors of symbols are available.
 pub trait Nearness {
-    /// From -1 to 1.
+    /// The cosine of the symbol and the query, from -1 to 1, or `None` if the symbol has no vector.
     fn cosine(&self, id: SymbolId) -> Option<f32>;
 }
 
-/// The best symbols for a query, best first, at most `most`.
+/// The `most` best symbols for a query, best first.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
     let mut board = ScoreTable::new(index);
@@ -44,7 +44,7 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
     board.mentioned(index, query);
     let mut hits = board.combine(index, query, tuning);
     let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id));
-    // Twice as many as asked for: making room for other files moves some up.
+    // Keep twice as many, because spreading over files moves some up.
     if hits.len() > 2 * most {
         hits.select_nth_unstable_by(2 * most, better);
         hits.truncate(2 * most);
@@ -64,7 +64,7 @@ fn order(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
     }
 }
 
-/// The query's terms and those of the index that shorten or lengthen them: `proc`, `process`, `processor`.
+/// The query's terms, and terms of the index that shorten or lengthen them: `proc`, `process`, `processor`.
 fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> {
     let mut all = query.terms.clone();
     let mut more: Vec<(Box<str>, f32)> = Vec::new();
@@ -88,7 +88,7 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> 
     all.into_iter().collect()
 }
 
-/// The scores of all symbols and files while they are summed up.
+/// The scores of all symbols and files while they are summed.
 struct ScoreTable {
     words: Vec<f32>,
     files: Vec<f32>,
@@ -163,7 +163,7 @@ impl ScoreTable {
         sum
     }
 
-    /// Files that the query names by path.
+    /// Scores files that the query names by path.
     fn mentioned(&mut self, index: &Index, query: &Query) {
         for (number, named) in (0_u32..).zip(&mut self.named) {
             let Some(file) = index.file(number) else { continue };
@@ -202,7 +202,7 @@ impl ScoreTable {
                     exact,
                     ..Parts::default()
                 };
-                // What stands in no symbol of a file is not meant because its symbols are.
+                // A file does not match only because its symbols do.
                 let bare = symbol.kind == Kind::File && parts.words <= 0.0 && self.named[number as usize] <= 0.0;
                 if bare || parts.sum() <= 0.0 {
                     continue;
@@ -218,7 +218,7 @@ impl ScoreTable {
         hits
     }
 
-    /// What the best symbols give to those that they use, and to their users.
+    /// Scores that the best symbols pass on to the symbols they use and to their users.
     fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> std::collections::BTreeMap<SymbolId, u64> {
         let mut seeds: Vec<(SymbolId, f32)> = (0_u32..)
             .zip(&self.words)
@@ -243,7 +243,7 @@ fn factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
-/// Later symbols of a file that has had many make room for other files.
+/// Lowers later symbols of a file that already has many hits.
 fn spread(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
     let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     for hit in hits.iter_mut() {
@@ -262,7 +262,7 @@ fn most(scores: &[f32]) -> f32 {
     scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max)
 }
 
-/// Robertson and Zaragoza 2009, with the one that keeps it positive.
+/// Inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.
 #[allow(clippy::cast_precision_loss, reason = "counts of documents")]
 fn idf(all: f32, with: usize) -> f32 {
     let with = with as f32;

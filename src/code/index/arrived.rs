@@ -1,21 +1,21 @@
-//! Files of code that came into a folder after something was made from what it held.
-//! Not for: what of a folder is read (`build`), or files that were changed (whoever kept their hashes).
+//! Finds code files that were added to a folder after something was made from it.
+//! Not for: which files are read (`build`), or changed files (compare their hashes).
 
 use super::build::{Folders, reads};
 use crate::code::parse::walk::{Bounds, list};
 use std::path::Path;
 
-/// Files that came into a folder, as a look at the whole of it found them.
+/// Code files that were added to a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewFiles {
-    /// Their paths beneath the folder, in order.
+    /// Their sorted paths relative to the folder.
     pub files: Vec<String>,
     folders: Folders,
 }
 
 impl NewFiles {
-    /// Looks for files that are read as code and that `known` does not know by their path beneath the folder. Nothing where
-    /// the folder cannot be read.
+    /// Finds files that would be read as code and whose relative path `known` does not accept. Finds nothing if the
+    /// folder cannot be read.
     #[must_use]
     pub fn look(folder: &Path, bounds: &Bounds, known: &dyn Fn(&str) -> bool) -> Self {
         let Ok(listing) = list(folder, bounds, &|| true) else { return Self::default() };
@@ -29,9 +29,9 @@ impl NewFiles {
         found
     }
 
-    /// Whether no name came into the folder, or went, since that look.
+    /// Whether no name in the folder has been added or removed since.
     #[must_use]
-    pub fn holds(&self, folder: &Path) -> bool {
+    pub fn is_current(&self, folder: &Path) -> bool {
         self.folders.same(folder)
     }
 }
@@ -43,7 +43,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     #[test]
-    fn only_files_that_would_be_read_count_as_new() {
+    fn only_readable_code_files_count_as_new() {
         let place = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
         fs::create_dir_all(place.path().join("inner")).unwrap();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_came_ends_what_was_found() {
+    fn added_name_makes_the_result_stale() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("bare")).unwrap();
         let old = SystemTime::now() - Duration::from_mins(1);
@@ -71,9 +71,9 @@ mod tests {
             fs::File::open(place.path().join(folder)).unwrap().set_modified(old).unwrap();
         }
         let found = NewFiles::look(place.path(), &Bounds::default(), &|_| false);
-        assert!(found.holds(place.path()) && found.files.is_empty());
+        assert!(found.is_current(place.path()) && found.files.is_empty());
         fs::write(place.path().join("bare/a.rs"), "fn a() {}\n").unwrap();
-        assert!(!found.holds(place.path()));
-        assert!(!NewFiles::default().holds(place.path()), "what was never looked at is not known");
+        assert!(!found.is_current(place.path()));
+        assert!(!NewFiles::default().is_current(place.path()), "the default result is not current");
     }
 }

@@ -1,12 +1,12 @@
-//! Makes and renews an index of a folder: what has not changed is kept, the rest is read on several threads.
-//! Not for: keeping it between starts (`cache`).
+//! Builds and updates the index of a folder. Unchanged files are kept; the others are read on several threads.
+//! Not for: storing the index between starts (`cache`).
 
 use super::record::{FileStamp, Record, Words};
 use super::records::Index;
 use crate::code::CodeError;
 use crate::code::parse::file::Reader;
-use crate::code::parse::language::settled;
-use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, sure};
+use crate::code::parse::language::refine;
+use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, reliable_stamp};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::io::Read as _;
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::SystemTime;
 
-/// How far it is.
+/// Progress of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Files listed.
+    /// Files found.
     pub files: usize,
-    /// Files that are known now.
+    /// Files that are indexed.
     pub done: usize,
-    /// Of them, read in this round.
+    /// Files that were read in this round.
     pub read: usize,
     /// Symbols so far.
     pub symbols: usize,
@@ -30,24 +30,24 @@ pub struct Progress {
     pub more: bool,
 }
 
-/// What happens to an index while it is renewed, for those who keep it elsewhere too.
+/// A change to an index, for those who store it elsewhere too.
 #[derive(Debug)]
 pub enum Change<'a> {
     /// A file was read.
     Read(&'a Record),
     /// A file has a new time and the same bytes.
     Touched(&'a Path, FileStamp),
-    /// A file is gone.
+    /// A file was removed.
     Gone(&'a Path),
 }
 
-/// What a look at a file gave.
+/// The outcome of reading a file.
 enum Outcome {
     New(Box<Record>),
     Same(PathBuf, FileStamp),
 }
 
-/// Reads one file; not again when its bytes have the hash `known`. Any error is a fate.
+/// Reads one file, unless its bytes have the hash `known`. Errors become outcomes.
 fn read_file(
     reader: &mut Reader,
     root: &Path,
@@ -62,7 +62,7 @@ fn read_file(
         record.fate = ParseOutcome::TooLarge;
         return Outcome::New(Box::new(record));
     }
-    record.stamp = sure(seen.stamp, SystemTime::now());
+    record.stamp = reliable_stamp(seen.stamp, SystemTime::now());
     match read_bounded(&root.join(&seen.path), bounds.largest) {
         Ok(Some(text)) => {
             record.hash = Hash::of(&text);
@@ -77,7 +77,7 @@ fn read_file(
     Outcome::New(Box::new(record))
 }
 
-/// Whether a file that is in a language by its name would be parsed.
+/// Whether a file whose name belongs to a language would be parsed.
 pub(crate) fn reads(root: &Path, seen: &Seen, bounds: &Bounds) -> bool {
     let text = || read_bounded(&root.join(&seen.path), bounds.largest).ok().flatten();
     seen.stamp.size <= bounds.largest && text().is_some_and(|text| refused(&seen.path, &text, bounds).is_none())
@@ -110,7 +110,7 @@ fn read_text(
         record.fate = fate;
         return;
     }
-    let language = settled(language, &record.path, text);
+    let language = refine(language, &record.path, text);
     let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     record.fate = ParseOutcome::Unreadable;
     if let Some(parsed) = reader.read(language, &name, text, go_on) {
@@ -128,7 +128,7 @@ fn read_bounded(path: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
     Ok((text.len() as u64 <= most).then_some(text))
 }
 
-/// What a look at a folder gave to do.
+/// The work that a survey or glance found.
 #[derive(Default)]
 pub struct Round {
     todo: Vec<(Seen, Option<Hash>)>,
@@ -139,11 +139,11 @@ pub struct Round {
     folders: Option<Folders>,
 }
 
-/// So many files are read before an index is touched.
+/// The most files that are read before the index is changed.
 const AHEAD: usize = 64;
 
 impl Round {
-    /// Compares the whole folder with what is known of it.
+    /// Compares the whole folder with the index.
     ///
     /// # Errors
     /// When the folder cannot be read, or `stop` is set.
@@ -160,13 +160,13 @@ impl Round {
         Ok(Self { todo: changed(index, seen), gone, files, more, read: None, folders })
     }
 
-    /// The folders as a look at the whole found them, for the next [`Round::glance`]; none after a glance.
+    /// The folders seen by a survey, for the next [`Round::glance`]. `None` after a glance.
     pub fn folders(&mut self) -> Option<Folders> {
         self.folders.take()
     }
 
-    /// Compares only files and folders that are known, by size and time; none where that is not enough: a folder's names, a
-    /// rule of what is ignored, or a file's being there has changed.
+    /// Compares only known files and folders, by size and time. Returns `None` if that is not enough: names in a
+    /// folder, an ignore rule, or the existence of a file changed.
     #[must_use]
     pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
         if !folders.same(root) {
@@ -197,7 +197,7 @@ impl Round {
         self.todo.is_empty() && self.gone.is_empty()
     }
 
-    /// Reads what is to be read, where that is little, so that the index need not be held meanwhile.
+    /// Reads the files in advance if there are few, so that the index is not locked meanwhile.
     pub fn read_ahead(&mut self, root: &Path, bounds: &Bounds, stop: &AtomicBool) {
         if self.todo.len() <= AHEAD {
             let mut read = Vec::new();
@@ -206,17 +206,17 @@ impl Round {
         }
     }
 
-    /// Brings an index up to date, but for the graph (see [`Index::refresh`]). `changed` hears of every change, `told` of
-    /// progress.
+    /// Updates an index except for its graph (see [`Index::refresh`]). `changed` receives every change, and
+    /// `on_progress` the progress.
     ///
     /// # Errors
-    /// When `stop` is set; what was read until then is in the index.
+    /// When `stop` is set. The index keeps what was read until then.
     pub fn take_in(
         self,
         index: &mut Index,
         (root, bounds, stop): (&Path, &Bounds, &AtomicBool),
         changed: &mut dyn FnMut(Change<'_>),
-        told: &mut dyn FnMut(Progress),
+        on_progress: &mut dyn FnMut(Progress),
     ) -> Result<Progress, CodeError> {
         let mut progress = Progress { files: self.files, more: self.more, ..Progress::default() };
         for path in &self.gone {
@@ -225,7 +225,7 @@ impl Round {
         }
         progress.done = self.files.saturating_sub(self.todo.len());
         progress.symbols = index.len();
-        told(progress);
+        on_progress(progress);
         let mut take = |outcome| {
             progress.done += 1;
             match outcome {
@@ -244,7 +244,7 @@ impl Round {
                 }
             }
             progress.symbols = index.len();
-            told(progress);
+            on_progress(progress);
         };
         match self.read {
             Some(read) => read.into_iter().for_each(&mut take),
@@ -257,7 +257,7 @@ impl Round {
     }
 }
 
-/// Of the files seen, those that are not as they were read.
+/// The files whose stamp differs from the index.
 fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     let each = seen.into_iter().filter_map(|one| {
         let file = index.file_at(&one.path);
@@ -267,13 +267,13 @@ fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     each.collect()
 }
 
-/// Whether a file says what is ignored.
+/// Whether a file contains ignore rules.
 fn is_rule(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-/// When the folders that were gone through were changed, those that held no file too: a new name, or one that is gone,
-/// changes its folder's time.
+/// Modification times of all visited folders, including those without files. Adding or removing a name changes its
+/// folder's time.
 #[derive(Default, Clone, Debug, PartialEq, Eq)]
 pub struct Folders(Vec<(PathBuf, i64)>);
 
@@ -284,7 +284,7 @@ impl Folders {
         Self(listing.folders.clone())
     }
 
-    /// Whether none has changed.
+    /// Whether no folder has changed.
     #[must_use]
     pub fn same(&self, root: &Path) -> bool {
         let mut whole = PathBuf::new();
@@ -298,32 +298,32 @@ impl Folders {
     }
 }
 
-/// When a folder was changed, in nanoseconds since 1970; -1 where that is unknown, or so lately that another change could
-/// leave no trace.
+/// When a folder was changed, in nanoseconds since 1970. Returns -1 if that is unknown, or so recent that another
+/// change could have the same time.
 fn changed_at(folder: &Path) -> i64 {
     let data = std::fs::symlink_metadata(folder).ok().filter(std::fs::Metadata::is_dir);
-    data.map_or(-1, |data| sure(crate::code::parse::walk::stamp(&data), SystemTime::now()).changed)
+    data.map_or(-1, |data| reliable_stamp(crate::code::parse::walk::stamp(&data), SystemTime::now()).changed)
 }
 
-/// Brings an index up to date with a folder. `changed` hears of every change, `told` of progress.
+/// Updates an index from a folder. `changed` receives every change, and `on_progress` the progress.
 ///
 /// # Errors
-/// When the folder cannot be read, or `stop` is set; what was read until then is in the index.
+/// When the folder cannot be read, or `stop` is set. The index keeps what was read until then.
 pub fn renew(
     index: &mut Index,
     root: &Path,
     bounds: &Bounds,
     stop: &AtomicBool,
     changed: &mut dyn FnMut(Change<'_>),
-    told: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Progress, CodeError> {
     let round = Round::survey(index, root, bounds, stop)?;
-    let done = round.take_in(index, (root, bounds, stop), changed, told);
+    let done = round.take_in(index, (root, bounds, stop), changed, on_progress);
     index.refresh();
     done
 }
 
-/// Reads files on several threads; `take` gets what they give, as it comes.
+/// Reads files on several threads. `take` receives each outcome as it arrives.
 fn read_all(
     root: &Path,
     bounds: &Bounds,
@@ -339,7 +339,7 @@ fn read_all(
         let mut reader = Reader::default();
         while let Some((seen, known)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
             let outcome = read_file(&mut reader, root, seen, *known, bounds, &go_on);
-            // A file whose reading was ended halfway is none that could not be read.
+            // Reading that was stopped halfway is not a failure of the file.
             if !go_on() || !send(outcome) {
                 return;
             }
@@ -357,7 +357,7 @@ fn read_all(
         drop(send);
         receive.into_iter().for_each(&mut *take);
         if started == 0 && threads > 0 {
-            // The system gives no threads: it is done here, slowly.
+            // No thread could be started, so read here.
             let take = std::cell::RefCell::new(take);
             work(&|outcome| {
                 (*take.borrow_mut())(outcome);

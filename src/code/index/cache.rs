@@ -1,6 +1,6 @@
-//! Keeps records between starts: one file for each workspace, to which what changes is added at the end. Each entry carries
-//! a checksum; what follows a damaged one is read from the sources again. A file of another version is begun anew.
-//! Not for: records themselves (`codec`), where the file lies (the caller says).
+//! Stores records between starts: one append-only file for each workspace. Each entry has a checksum. Entries after a
+//! damaged one are dropped, and their files are read again. A file of another version is replaced.
+//! Not for: encoding records (`codec`), or choosing the file's path (the caller does).
 
 use super::codec::{ByteReader, ByteWriter};
 use super::record::{FileStamp, Record};
@@ -12,44 +12,44 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// First bytes of a cache file; the number rises with every change of the records or of what is read from sources.
+/// The first bytes of a cache file. The number increases with every change to records or to what is read from sources.
 const MAGIC: &[u8] = b"pleach code index 1\n";
 /// Bytes before each entry: its length and a checksum.
 const FRAME: usize = 4 + 16;
-/// Longest entry that is believed.
+/// The longest entry that is accepted.
 const LONGEST: usize = 256 << 20;
 
 const RECORD: u8 = 0;
 const GONE: u8 = 1;
 const TOUCHED: u8 = 2;
 
-/// What a cache file gave.
+/// The result of opening a cache file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Records that were put into the index.
+    /// The number of records that were put into the index.
     pub records: usize,
-    /// Whether something in it was damaged, or it was of another version or workspace.
+    /// Whether the file was damaged, or from another version or workspace.
     pub damaged: bool,
 }
 
-/// The file of one workspace.
+/// The cache file of one workspace.
 pub struct Cache {
     path: PathBuf,
     head: Vec<u8>,
-    /// None while another process writes it.
+    /// `None` while another process writes the file.
     file: Option<BufWriter<File>>,
-    /// Where the newest entry of each path begins, and its length.
+    /// The offset and length of each path's newest entry.
     places: HashMap<PathBuf, (u64, usize)>,
     end: u64,
     entries: usize,
 }
 
 impl Cache {
-    /// Opens the file for the workspace at `root` and puts what it holds into the index. While another process has it open,
-    /// it is read and not written.
+    /// Opens the file for the workspace at `root` and puts its records into the index. While another process has it
+    /// open, the file is read but not written.
     ///
     /// # Errors
-    /// When the file can neither be read nor made.
+    /// When the file can neither be read nor created.
     pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, Loaded), CodeError> {
         let mut head = MAGIC.to_vec();
         let mut name = ByteWriter::default();
@@ -97,7 +97,7 @@ impl Cache {
         Ok(loaded)
     }
 
-    /// Puts an entry into the index; none when it is no entry.
+    /// Puts an entry into the index. Returns `None` when it is invalid.
     fn take(&mut self, payload: &[u8], index: &mut Index) -> Option<()> {
         let mut reading = ByteReader(payload);
         match reading.byte()? {
@@ -120,7 +120,7 @@ impl Cache {
         Some(())
     }
 
-    /// Whether what happens is written down.
+    /// Whether changes are written to the file.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.file.is_some()
@@ -136,7 +136,7 @@ impl Cache {
         }
     }
 
-    /// Notes that a file is gone.
+    /// Records that a file was removed.
     pub fn gone(&mut self, path: &Path) {
         let mut writer = ByteWriter(vec![GONE]);
         writer.path(path);
@@ -144,7 +144,7 @@ impl Cache {
         self.add(&writer.0);
     }
 
-    /// Notes a new time of a file whose bytes are the same.
+    /// Records a new time of a file whose bytes are the same.
     pub fn touched(&mut self, path: &Path, stamp: FileStamp) {
         let mut writer = ByteWriter(vec![TOUCHED]);
         writer.path(path);
@@ -152,7 +152,8 @@ impl Cache {
         self.add(&writer.0);
     }
 
-    /// A file that cannot be written is given up: the index lives on in memory, and the next start reads the sources.
+    /// Appends an entry. After a write error the cache stops writing: the index stays in memory, and the next start
+    /// reads the sources.
     fn add(&mut self, payload: &[u8]) -> bool {
         let Some(file) = &mut self.file else { return false };
         let written =
@@ -166,10 +167,10 @@ impl Cache {
         written
     }
 
-    /// Writes out what waits, and the whole file anew when most of it is out of date.
+    /// Writes pending entries, and rewrites the whole file when most of it is out of date.
     ///
     /// # Errors
-    /// When the disk refuses; what was written before stays.
+    /// When the disk fails. What was written before stays.
     pub fn flush(&mut self) -> Result<(), CodeError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         file.flush().map_err(CodeError::Cache)?;
@@ -204,7 +205,7 @@ impl Cache {
     }
 }
 
-/// The bytes before an entry; none when it is too long.
+/// The bytes before an entry. Returns `None` when the entry is too long.
 fn frame(payload: &[u8]) -> Option<[u8; FRAME]> {
     let mut frame = [0; FRAME];
     let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= LONGEST)?;
@@ -213,7 +214,7 @@ fn frame(payload: &[u8]) -> Option<[u8; FRAME]> {
     Some(frame)
 }
 
-/// Reads the next entry: none at the end, false when it is cut off or damaged.
+/// Reads the next entry. Returns `None` at the end, and false when it is cut off or damaged.
 fn entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     let mut frame = [0; FRAME];
     let mut got = 0;
@@ -235,7 +236,7 @@ fn entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Optio
     Ok(Some(read == length && Hash::of(payload).0[..16] == frame[4..]))
 }
 
-/// A file that only its owner reads.
+/// Opens a file that only its owner can read.
 fn private(path: &Path, empty: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(empty);

@@ -1,5 +1,5 @@
-//! Records as bytes and back. Bytes that no record gives are refused, never trusted: every number is checked.
-//! Not for: files of records (`cache`).
+//! Encodes records as bytes and decodes them. Every number is checked, so invalid bytes are refused.
+//! Not for: the cache file (`cache`).
 
 use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
@@ -7,15 +7,15 @@ use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{FATES, Kind, LANGUAGES};
 use std::path::{Path, PathBuf};
 
-/// Most entries of one list that are believed before they are read.
+/// The most entries of one list that are accepted.
 const MOST: usize = 1 << 24;
 
-/// Bytes in the making.
+/// Bytes being written.
 #[derive(Default)]
 pub(crate) struct ByteWriter(pub(crate) Vec<u8>);
 
 impl ByteWriter {
-    /// Seven bits a byte, the lowest first.
+    /// LEB128: seven bits a byte, the lowest first.
     pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number.to_le_bytes()[0] | 0x80);
@@ -132,7 +132,7 @@ impl<'a> ByteReader<'a> {
     }
 
     fn count(&mut self) -> Option<usize> {
-        // Every entry takes a byte at least.
+        // Every entry takes at least one byte.
         usize::try_from(self.number()?).ok().filter(|count| *count <= MOST.min(self.0.len()))
     }
 

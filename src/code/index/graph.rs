@@ -1,36 +1,36 @@
-//! Which symbol uses which: edges from names, hops, and how central a symbol is, from everywhere or from some symbols.
-//! Sums are in whole numbers, so that they do not depend on the order of the edges.
-//! Not for: what uses a name (`parse::file`).
+//! The graph of uses between symbols: edges from names, hops, and centrality, overall or from some symbols. Sums are
+//! whole numbers, so that they do not depend on the order of the edges.
+//! Not for: finding uses of names (`parse::file`).
 
 use super::records::{File, Index, SymbolId};
 use std::collections::BTreeMap;
 
-/// A name with more definitions than this says nothing of which one is meant.
+/// A name with more definitions gives no edges to all of them.
 const MOST_DEFINITIONS: usize = 6;
 /// A name with more definitions is followed within one file only.
 const MOST_LOOKED_AT: usize = 24;
-/// A symbol used by more than this carries nothing back to its users.
+/// A symbol with more users passes nothing back to them.
 const MOST_USERS: usize = 64;
-/// One, in the whole numbers of the sums.
+/// One, as a fixed-point number.
 pub const UNIT: u64 = 1 << 32;
-/// Share of a symbol's weight that it passes on in each round, in hundredths (Brin and Page 1998 use 85).
+/// The share of a symbol's weight that it passes on in each round, in hundredths (Brin and Page 1998 use 85).
 const PASSED: u64 = 85;
 /// Rounds of the power iteration; 0.85^20 is below 4 %.
 const ROUNDS: usize = 20;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Copy)]
 enum NameTarget {
-    /// Nothing that is defined here, or too many things.
+    /// Nothing that is defined here, or too many symbols.
     Nothing,
     /// One symbol.
     One(SymbolId),
-    /// One of several.
+    /// One of several symbols.
     Several,
 }
 
-/// What each name stands for, by its number.
-fn meant(index: &Index) -> Vec<NameTarget> {
+/// The target of each name, by the name's number.
+fn targets(index: &Index) -> Vec<NameTarget> {
     let of = |name: u32| {
         let mut alive = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
         match (alive.next(), alive.next()) {
@@ -55,7 +55,7 @@ fn folders(index: &Index) -> Vec<u32> {
     numbers
 }
 
-/// The edges of a use of a name with several definitions.
+/// The edges of a use whose name has several definitions.
 fn several(
     index: &Index,
     folders: &[u32],
@@ -89,7 +89,7 @@ fn several(
     }
 }
 
-/// Lists of neighbours, one after the other.
+/// Adjacency lists in one array.
 #[derive(Default)]
 struct Neighbors {
     starts: Vec<u32>,
@@ -105,7 +105,7 @@ impl Neighbors {
         }
     }
 
-    /// From pairs counted first, then placed.
+    /// Counts the pairs first and then places them.
     fn build(count: usize, pairs: &[(SymbolId, SymbolId)], turned: bool) -> Self {
         let ends = |pair: &(SymbolId, SymbolId)| if turned { (pair.1, pair.0) } else { *pair };
         let mut starts = vec![0_u32; count + 1];
@@ -135,16 +135,17 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// From the names that symbols use. A definition in the user's own file is preferred, then one in its folder.
+    /// Builds the graph from the names that symbols use. Prefers a definition in the user's own file, then one in its
+    /// folder.
     pub(crate) fn build(index: &Index) -> Self {
         let count = index.numbers();
         let mut pairs = Vec::new();
-        let meant = meant(index);
+        let targets = targets(index);
         let folders = folders(index);
         for file in index.files() {
             for user in file.first..file.first + file.count {
                 for name in index.used(user) {
-                    match meant.get(*name as usize) {
+                    match targets.get(*name as usize) {
                         None | Some(NameTarget::Nothing) => {}
                         Some(NameTarget::One(definition)) => {
                             pairs.extend((*definition != user).then_some((user, *definition)));
@@ -157,25 +158,25 @@ impl Graph {
         Self { uses: Neighbors::build(count, &pairs, false), users: Neighbors::build(count, &pairs, true) }
     }
 
-    /// What a symbol uses.
+    /// The symbols that a symbol uses.
     #[must_use]
     pub fn uses(&self, id: SymbolId) -> &[SymbolId] {
         self.uses.of(id)
     }
 
-    /// What uses a symbol.
+    /// The symbols that use a symbol.
     #[must_use]
     pub fn users(&self, id: SymbolId) -> &[SymbolId] {
         self.users.of(id)
     }
 
-    /// How many uses there are.
+    /// The number of uses.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.uses.all.len()
     }
 
-    /// How far each symbol within `most` hops is from the nearest of some, in either direction of uses.
+    /// The distance of each symbol within `most` hops from the nearest start, in either direction of uses.
     #[must_use]
     pub fn hops(&self, from: &[SymbolId], most: u32) -> BTreeMap<SymbolId, u32> {
         let mut found: BTreeMap<SymbolId, u32> = from.iter().map(|id| (*id, 0)).collect();
@@ -197,8 +198,8 @@ impl Graph {
         found
     }
 
-    /// Weight that flows from seeds to what they use and what uses them, in `rounds` steps: personalised centrality
-    /// (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights in [`UNIT`]s.
+    /// Weight that flows from seeds to the symbols they use and to their users in `rounds` steps: personalized PageRank
+    /// (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights are in [`UNIT`]s.
     #[must_use]
     pub fn flow(&self, seeds: &[(SymbolId, u64)], rounds: usize, back: u64) -> BTreeMap<SymbolId, u64> {
         let mut sum: BTreeMap<SymbolId, u64> = BTreeMap::new();
@@ -227,7 +228,8 @@ impl Graph {
         sum
     }
 
-    /// How central each number is: `PageRank` by power iteration (Brin and Page 1998), from everywhere alike. In millionths of the whole.
+    /// The centrality of each symbol: `PageRank` by power iteration with uniform restarts (Brin and Page 1998), in
+    /// millionths of the total.
     #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
         let alive: Vec<bool> = (0_u32..).take(index.numbers()).map(|id| index.is_symbol(id)).collect();

@@ -1,4 +1,4 @@
-//! The index of a workspace: records of files, kept between starts, and the graph of uses.
+//! The index of a workspace: records of files, the cache between starts, and the graph of uses.
 //! Not for: reading source text (`parse`).
 
 pub mod arrived;

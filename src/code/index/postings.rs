@@ -1,30 +1,30 @@
-//! Numbers for strings, and for each term the symbols that hold it.
-//! Not for: what a term is (`words`) or its weight (`rank`).
+//! Numbers for strings, and lists of the symbols that contain each term.
+//! Not for: what a term is (`words`), or its weight (`rank`).
 
 use super::record::Counts;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Words longer than this are not lengthened forms of a word.
+/// Longer words are not considered as forms of a word.
 const LONGEST_FORM: usize = 16;
 
 /// Gives each string a number.
 #[derive(Default)]
 pub(crate) struct Interner {
     numbers: HashMap<Arc<str>, u32>,
-    /// Short words of plain letters, in order; empty unless asked for.
+    /// Short alphabetic words in order. Empty unless requested.
     ordered: BTreeSet<Arc<str>>,
     order: bool,
 }
 
 impl Interner {
-    /// One that can also find words by how they begin.
+    /// An interner that can also find words by prefix.
     pub(crate) fn ordered() -> Self {
         Self { order: true, ..Self::default() }
     }
 
-    /// The string's number, a new one when it has none.
+    /// The string's number, new if it has none.
     pub(crate) fn number(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -38,7 +38,7 @@ impl Interner {
         number
     }
 
-    /// How many strings have numbers.
+    /// The number of strings.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -48,14 +48,14 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// Short words that begin with a text and are longer, in order.
+    /// Short words of which the text is a proper prefix, in order.
     pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let from = (Bound::Excluded(text), Bound::Unbounded);
         self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text))
     }
 }
 
-/// A symbol that holds a term.
+/// A symbol that contains a term.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) symbol: u32,
@@ -86,7 +86,7 @@ impl<T> Lists<T> {
         self.lists.get(number as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Changes each entry, or takes it out.
+    /// Changes or removes each entry.
     pub(crate) fn keep(&mut self, mut change: impl FnMut(&mut T) -> bool) {
         for list in &mut self.lists {
             list.retain_mut(&mut change);
@@ -94,7 +94,7 @@ impl<T> Lists<T> {
         }
     }
 
-    /// Gives back memory that growing took in advance.
+    /// Frees memory that was reserved for growth.
     pub(crate) fn shrink(&mut self) {
         self.lists.iter_mut().for_each(Vec::shrink_to_fit);
     }

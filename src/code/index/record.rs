@@ -1,5 +1,5 @@
-//! What is kept of one file: its symbols, the words of each by field, and the names that each uses.
-//! Not for: reading it from source (`parse::file`), searching it (`records`), its bytes in the cache (`codec`).
+//! The record of one file: its symbols, the words of each by field, and the names that each uses.
+//! Not for: reading source (`parse::file`), searching (`records`), encoding (`codec`).
 
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
@@ -8,43 +8,43 @@ use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Names shorter than this are not followed: `i`, `fn`.
+/// Shorter names, such as `i` and `fn`, give no edges.
 const SHORTEST_NAME: usize = 3;
 
-/// Where in a symbol a word stands.
+/// The part of a symbol that a word is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// In its name.
+    /// The name.
     Name,
-    /// In its signature or attributes.
+    /// The signature or attributes.
     Head,
-    /// In its documentation.
+    /// The documentation.
     Doc,
-    /// In its body, comments and texts included.
+    /// The body, including comments and strings.
     Body,
 }
 
-/// How many fields there are.
+/// The number of fields.
 pub const FIELDS: usize = 4;
 
-/// Counts of a term in the fields of a symbol, cut at 255.
+/// How often a term occurs in each field of a symbol, at most 255.
 pub type Counts = [u8; FIELDS];
 
-/// The words of a file's symbols, terms and names as numbers of its own tables.
+/// The words of a file's symbols. Terms and names are indexes into the file's own tables.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Words {
     /// Every term once.
     pub terms: Vec<Box<str>>,
-    /// (symbol, term, counts), in this order.
+    /// (symbol, term, counts), sorted.
     pub bag: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
-    /// (symbol, name that it uses), each pair once, in this order.
+    /// (symbol, used name), sorted, each pair once.
     pub uses: Vec<(u32, u32)>,
     seen: ReadState,
 }
 
-/// What is known while a file is read; empty afterwards.
+/// Lookup tables used while a file is read; empty afterwards.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ReadState {
     words: HashMap<Box<str>, (Option<u32>, Vec<u32>)>,
@@ -53,7 +53,7 @@ struct ReadState {
 }
 
 impl Words {
-    /// Notes a word of a symbol, and the name as used by it when `used`.
+    /// Adds a word of a symbol and, when `used`, its name as used by the symbol.
     pub fn name(&mut self, analyzer: &mut Analyzer, symbol: u32, word: &str, field: Field, used: bool) {
         if !self.seen.words.contains_key(word) {
             let terms = analyzer.terms(word);
@@ -87,7 +87,7 @@ impl Words {
         number
     }
 
-    /// Ends the reading: counts, in order.
+    /// Finishes reading: sums and sorts the counts.
     pub fn finish(&mut self) {
         self.fold();
         self.uses.sort_unstable();
@@ -129,34 +129,34 @@ fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// What is known of a file by looking at it from outside.
+/// A file's metadata for detecting changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileStamp {
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was last changed, in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub changed: i64,
 }
 
-/// What is kept of a file.
+/// The record of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Beneath the root.
+    /// The path relative to the root.
     pub path: PathBuf,
-    /// Size and time when it was read.
+    /// The size and time when it was read.
     pub stamp: FileStamp,
-    /// Of its bytes; of nothing when it was not read.
+    /// The hash of its bytes, or of nothing when it was not read.
     pub hash: Hash,
-    /// What became of it.
+    /// Whether it was parsed, or why not.
     pub fate: ParseOutcome,
-    /// What it is written in.
+    /// Its language.
     pub language: Option<Language>,
-    /// Whether some of it did not parse.
+    /// Whether parts of it did not parse.
     pub errors: bool,
-    /// Lines; 0 when it was not read.
+    /// The number of lines, or 0 when it was not read.
     pub lines: u32,
     /// Its symbols; the first is the file itself. Empty unless parsed.
     pub symbols: Vec<Symbol>,
-    /// Their words and uses.
+    /// The words and uses of its symbols.
     pub words: Words,
 }

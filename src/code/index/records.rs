@@ -1,5 +1,5 @@
-//! The records of all files, held so that they can be searched: symbols, postings of terms, names with their definitions
-//! and uses. A file that changes is taken out and put in again; results do not depend on the order in which files came.
+//! All records in a searchable form: symbols, postings of terms, and names with their definitions and uses. A changed
+//! file is removed and inserted again; results do not depend on the order of insertion.
 //! Not for: reading files (`build`), scores (`rank`).
 
 use super::graph::Graph;
@@ -12,50 +12,50 @@ use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A symbol's number in the index; it lasts until the symbol's file changes.
+/// A symbol's number in the index, valid until the symbol's file changes.
 pub type SymbolId = u32;
 
 /// A file of the index.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Beneath the root.
+    /// The path relative to the root.
     pub path: PathBuf,
     /// The path as text, with `/` between its parts.
     pub shown: Box<str>,
-    /// Size and time when it was read.
+    /// The size and time when it was read.
     pub stamp: FileStamp,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub hash: Hash,
-    /// What became of it.
+    /// Whether it was parsed, or why not.
     pub fate: ParseOutcome,
-    /// What it is written in.
+    /// Its language.
     pub language: Option<Language>,
-    /// Whether some of it did not parse.
+    /// Whether parts of it did not parse.
     pub errors: bool,
-    /// Lines.
+    /// The number of lines.
     pub lines: u32,
-    /// Whether it serves tests, by its path.
+    /// Whether its path belongs to tests, examples, or benchmarks.
     pub test: bool,
     /// The number of its first symbol.
     pub first: SymbolId,
-    /// How many symbols it has.
+    /// The number of its symbols.
     pub count: u32,
-    /// Words in it, for lengths.
+    /// The number of its words, for length normalization.
     pub length: u32,
 }
 
-/// What is kept of a symbol for scoring.
+/// A symbol's data for scoring.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scored {
-    /// The file.
+    /// The number of its file.
     pub(crate) file: u32,
-    /// Words by field.
+    /// The number of words by field.
     pub(crate) lengths: [u32; 4],
-    /// Where its uses begin, and how many there are.
+    /// The start and count of its uses.
     uses: (u32, u32),
 }
 
-/// All that is known of a workspace's code.
+/// The index of a workspace's code.
 pub struct Index {
     files: Vec<Option<File>>,
     there: Vec<bool>,
@@ -97,7 +97,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Puts a file in, in place of what was known of its path. [`Index::refresh`] brings the graph up to date.
+    /// Inserts a file, replacing the record with the same path. [`Index::refresh`] updates the graph.
     pub fn insert(&mut self, record: &Record) {
         self.remove(&record.path);
         let number = short(self.files.len());
@@ -167,7 +167,7 @@ impl Index {
         }
     }
 
-    /// Takes a file out; whether it was there.
+    /// Removes a file. Returns whether it was there.
     pub fn remove(&mut self, path: &Path) -> bool {
         let Some(number) = self.by_path.remove(path) else { return false };
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return false };
@@ -181,7 +181,7 @@ impl Index {
         true
     }
 
-    /// Notes a new time of a file whose bytes are the same.
+    /// Records a new time of a file whose bytes are the same.
     pub fn touch(&mut self, path: &Path, stamp: FileStamp) {
         let number = self.by_path.get(path).copied();
         if let Some(file) = number.and_then(|number| self.files.get_mut(number as usize)?.as_mut()) {
@@ -189,7 +189,7 @@ impl Index {
         }
     }
 
-    /// Brings the graph of uses up to date, and clears away what removed files left when that is much.
+    /// Updates the graph of uses, and compacts the index when removed files left much behind.
     pub fn refresh(&mut self) {
         if self.symbols.len() > 2 * self.alive + 10_000 {
             self.compact();
@@ -199,8 +199,8 @@ impl Index {
         }
     }
 
-    /// The first half of [`Index::refresh`] for those who share the index: clears away what removed files left; whether the
-    /// graph must be made before anybody looks.
+    /// The first half of [`Index::refresh`], for an index behind a lock: compacts. Returns whether the graph must be
+    /// rebuilt before the index is used.
     pub fn tidy(&mut self) -> bool {
         let much = self.symbols.len() > 2 * self.alive + 10_000;
         if much {
@@ -209,18 +209,18 @@ impl Index {
         much
     }
 
-    /// The second half: a new graph, where the present one is out of date. Meanwhile that one may be looked at.
+    /// The second half: a new graph, if the current one is out of date. The current one may be used meanwhile.
     #[must_use]
-    pub fn graph_anew(&self) -> Option<Graph> {
+    pub fn rebuilt_graph(&self) -> Option<Graph> {
         self.stale.then(|| Graph::build(self))
     }
 
-    /// Puts a graph in that was made of this index as it is.
+    /// Replaces the graph by one that was made of the index as it is.
     pub fn put_graph(&mut self, graph: Graph) {
         (self.graph, self.stale) = (graph, false);
     }
 
-    /// Gives back memory that growing took in advance; after many files at once.
+    /// Frees memory that was reserved for growth, after many insertions.
     pub fn shrink(&mut self) {
         self.postings.shrink();
         self.symbols.shrink_to_fit();
@@ -265,7 +265,7 @@ impl Index {
         self.uses.get(begin..begin + count).unwrap_or_default()
     }
 
-    /// The files, by path.
+    /// The files, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.by_path.values().filter_map(|number| self.files.get(*number as usize)?.as_ref())
     }
@@ -276,12 +276,12 @@ impl Index {
         self.files.get(*self.by_path.get(path)? as usize)?.as_ref()
     }
 
-    /// How many places for files there are, removed ones included.
+    /// The number of file slots, including removed files.
     pub(crate) fn slots(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether the file of a number is still there.
+    /// Whether the file of a number exists.
     pub(crate) fn is_file(&self, number: u32) -> bool {
         self.there.get(number as usize).copied().unwrap_or_default()
     }
@@ -291,70 +291,70 @@ impl Index {
         self.files.get(number as usize)?.as_ref()
     }
 
-    /// Whether a symbol is still there.
+    /// Whether a symbol exists.
     pub(crate) fn is_symbol(&self, id: SymbolId) -> bool {
         self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
     }
 
-    /// A symbol with its file, unless that was removed.
+    /// A symbol and its file, unless the file was removed.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
         let file = self.file(self.scored.get(id as usize)?.file)?;
         Some((self.symbols.get(id as usize)?, file))
     }
 
-    /// The symbol around a symbol.
+    /// The symbol that contains a symbol.
     #[must_use]
     pub fn parent(&self, id: SymbolId) -> Option<SymbolId> {
         let (symbol, file) = self.symbol(id)?;
         symbol.parent.map(|parent| file.first + parent)
     }
 
-    /// How many symbols there are, files as symbols included.
+    /// The number of symbols, including files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.alive
     }
 
-    /// Whether it holds no symbols.
+    /// Whether the index has no symbols.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.alive == 0
     }
 
-    /// How many numbers of symbols were given.
+    /// The number of symbol slots.
     pub(crate) fn numbers(&self) -> usize {
         self.symbols.len()
     }
 
-    /// The mean count of words by field.
+    /// The mean number of words by field.
     pub(crate) fn mean_lengths(&self) -> [f32; 4] {
         #[allow(clippy::cast_precision_loss, reason = "means of counts")]
         self.lengths.map(|sum| (sum as f32 / self.alive.max(1) as f32).max(1.0))
     }
 
-    /// The symbols that hold a term, removed ones included.
+    /// The symbols that contain a term, including removed ones.
     pub(crate) fn holders(&self, term: &str) -> &[Posting] {
         self.terms.get(term).map(|term| self.postings.get(term)).unwrap_or_default()
     }
 
-    /// The files whose paths hold a term, removed ones included.
+    /// The files whose paths contain a term, including removed ones.
     pub(crate) fn paths_with(&self, term: &str) -> &[u32] {
         self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
     }
 
-    /// Whether a symbol or a path that is still there holds a term.
+    /// Whether an existing symbol or path contains a term.
     pub(crate) fn holds(&self, term: &str) -> bool {
         self.holders(term).iter().any(|posting| self.is_symbol(posting.symbol))
             || self.paths_with(term).iter().any(|file| self.is_file(*file))
     }
 
-    /// Short terms that begin with a text and are longer, in order.
+    /// Short terms of which the text is a proper prefix, in order.
     pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         self.terms.longer(text)
     }
 
-    /// The definitions of a name, removed ones included.
+    /// The definitions of a name, including removed ones.
     #[must_use]
     pub fn defined(&self, name: &str) -> &[SymbolId] {
         self.names.get(name).map(|name| self.definitions.get(name)).unwrap_or_default()
@@ -364,18 +364,18 @@ impl Index {
         self.definitions.get(name)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn name_count(&self) -> usize {
         self.names.len()
     }
 
-    /// Which symbol uses which.
+    /// The graph of uses.
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// A symbol's full name: modules from its path, what is around it, its own.
+    /// A symbol's qualified name: modules from its path, enclosing symbols, and its own name.
     #[must_use]
     pub fn qualified(&self, id: SymbolId) -> String {
         let Some((symbol, file)) = self.symbol(id) else { return String::new() };
@@ -401,13 +401,14 @@ fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A path as text with `/`.
+/// A path as text with `/` between its parts.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// The modules that a file stands for: its path without source folders, ending and names that mean the folder.
+/// The modules of a file: its path without source folders, extension, and names such as `mod` that stand for the
+/// folder.
 #[must_use]
 pub fn module_path(shown: &str) -> Vec<String> {
     let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
@@ -419,7 +420,7 @@ pub fn module_path(shown: &str) -> Vec<String> {
     parts.into_iter().map(str::to_owned).collect()
 }
 
-/// Terms of a path, each once.
+/// The distinct terms of a path.
 fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
     let mut terms = Vec::new();
     for part in module_path(shown) {
@@ -432,7 +433,7 @@ fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
     terms
 }
 
-/// Whether a path is one of tests, examples or benches.
+/// Whether a path belongs to tests, examples, or benchmarks.
 fn is_test_path(shown: &str) -> bool {
     let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
     let folder = folders.split('/').any(|part| {

@@ -1,18 +1,18 @@
-//! The name of a definition, and the type that it belongs to where the grammar puts that beside it.
+//! Finds the name of a definition, and the type that it belongs to where the grammar writes that beside the name.
 //! Not for: which nodes are definitions (`spec`).
 
 use super::spec::is_function;
 use std::ops::Range;
 use tree_sitter::Node;
 
-/// Declarators inside each other that are looked through.
+/// The most nested declarators that are followed.
 const DEEPEST: usize = 16;
 
-/// A definition's name.
+/// The name of a definition.
 pub(crate) struct DefinitionName {
-    /// The name's bytes.
+    /// The byte range of the name.
     pub(crate) name: Range<usize>,
-    /// The bytes of the type it belongs to, where that is written beside it.
+    /// The byte range of the owning type, if it is written beside the name.
     pub(crate) owner: Option<Range<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl DefinitionName {
     }
 }
 
-/// The name of a definition's node; none when it has no name of its own.
+/// The name of a definition node, if it has one.
 pub(crate) fn name_of(node: Node<'_>) -> Option<DefinitionName> {
     match node.kind() {
         "impl_item" => node.child_by_field_name("type").and_then(type_name).map(DefinitionName::plain),
@@ -54,13 +54,13 @@ fn identifier(node: Node<'_>) -> Option<DefinitionName> {
         .then(|| DefinitionName::plain(node))
 }
 
-/// The value of a variable that is a function, or of a property.
+/// The value of a variable or property.
 pub(crate) fn function_value(node: Node<'_>) -> Option<Node<'_>> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     is_function(value.kind()).then_some(value)
 }
 
-/// Whether a declaration of C declares a function.
+/// Whether a C declaration declares a function.
 pub(crate) fn declares_function(node: Node<'_>) -> bool {
     let mut at = node.child_by_field_name("declarator");
     for _ in 0..DEEPEST {
@@ -73,7 +73,7 @@ pub(crate) fn declares_function(node: Node<'_>) -> bool {
     false
 }
 
-/// Through pointers, arrays and parameter lists to the declared name.
+/// Follows pointers, arrays, and parameter lists to the declared name.
 fn declared(node: Node<'_>) -> Option<DefinitionName> {
     let mut at = node;
     let mut owner = None;
@@ -94,7 +94,7 @@ fn declared(node: Node<'_>) -> Option<DefinitionName> {
     None
 }
 
-/// The first name of a type in a type's expression.
+/// The first type name in a type expression.
 fn type_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut at = node;
     for _ in 0..DEEPEST {

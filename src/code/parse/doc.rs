@@ -1,14 +1,14 @@
-//! Documentation comments as plain words.
-//! Not for: finding them (`lead`, `file`).
+//! Extracts plain text from documentation comments.
+//! Not for: locating them (`lead`, `file`).
 
 use crate::code::symbol::Symbol;
 
-/// Bytes of a comment that are looked at.
+/// The most bytes of a comment that are read.
 const LONGEST: usize = 4_000;
-/// Characters of a first sentence.
+/// The most characters of a first sentence.
 const SENTENCE: usize = 160;
 
-/// A symbol's documentation without comment marks, lines kept.
+/// A symbol's documentation without comment markers, with its lines.
 #[must_use]
 pub(crate) fn words(symbol: &Symbol, text: &[u8]) -> String {
     let raw = &text[symbol.doc.within(text.len())];
@@ -20,7 +20,7 @@ pub(crate) fn words(symbol: &Symbol, text: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// The first sentence of it, on one line.
+/// The first sentence of the documentation, on one line.
 #[must_use]
 pub(crate) fn first_sentence(symbol: &Symbol, text: &[u8]) -> String {
     let words = words(symbol, text);

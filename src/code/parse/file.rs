@@ -1,6 +1,6 @@
-//! Reads one source file: its symbols, the words of each, and the names that each uses. Any bytes give a result; what does
-//! not parse is passed over, what is around it stays.
-//! Not for: which files are read (`walk`), or keeping what was read (`record`).
+//! Reads one source file: its symbols, the words of each, and the names that each uses. Accepts any bytes; parts that
+//! do not parse are skipped.
+//! Not for: which files are read (`walk`), or storing the result (`record`).
 
 use super::declarator::{declares_function, function_value, name_of};
 use super::language::grammar;
@@ -14,28 +14,28 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Bytes of comments and texts of one node that are looked at.
+/// The most bytes of one comment or string that are read.
 const LONGEST_TEXT: usize = 20_000;
-/// Symbols of one file that are kept.
+/// The most symbols of one file.
 const MOST_SYMBOLS: usize = 20_000;
 
-/// What a file holds.
+/// The content of a source file.
 pub struct Parsed {
-    /// Its symbols in the order of their starts; the first is the file itself.
+    /// Its symbols, sorted by start; the first is the file itself.
     pub symbols: Vec<Symbol>,
-    /// The words and uses of each.
+    /// The words and uses of the symbols.
     pub words: Words,
-    /// Whether some of it did not parse.
+    /// Whether parts of it did not parse.
     pub errors: bool,
 }
 
-/// A grammar with its roles and a parser.
+/// A parser with its grammar and the roles of its nodes.
 struct Ready {
     parser: Parser,
     roles: Vec<Role>,
 }
 
-/// Parses files; grammars are loaded when they are first needed. One for each thread.
+/// Parses files; each grammar is loaded on first use. Each thread has its own.
 #[derive(Default)]
 pub struct Reader {
     ready: HashMap<Language, Option<Ready>>,
@@ -43,9 +43,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads a file's text. `name` names the file itself; `go_on` is asked now and then, and false ends it early.
+    /// Parses a file's text. `name` becomes the name of the file's own symbol. `go_on` is called regularly and stops
+    /// the parser when it returns false.
     ///
-    /// None when the grammar cannot be loaded or the reading was ended.
+    /// Returns `None` when the grammar cannot be loaded or parsing was stopped.
     pub fn read(&mut self, language: Language, name: &str, text: &[u8], go_on: &dyn Fn() -> bool) -> Option<Parsed> {
         let ready = self.ready.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
         let tree = parse(&mut ready.parser, text, go_on)?;
@@ -136,7 +137,7 @@ impl<'a> Walk<'a> {
                     break;
                 }
                 if let Some(lead) = self.leads.pop() {
-                    self.spoken(&lead.waiting);
+                    self.add_comments(&lead.waiting);
                 }
                 if !cursor.goto_parent() {
                     return;
@@ -159,12 +160,12 @@ impl<'a> Walk<'a> {
         self.frames.last().map_or(0, |frame| frame.symbol)
     }
 
-    /// Looks at a node; whether to look inside.
+    /// Visits a node. Returns whether to visit its children.
     fn enter(&mut self, node: Node<'_>, role: Role, depth: usize) -> bool {
         match role {
             Role::Comment | Role::Attr => {
                 let cut = self.leads.last_mut().map(|lead| lead.add(node, role == Role::Attr)).unwrap_or_default();
-                self.spoken(&cut);
+                self.add_comments(&cut);
                 return false;
             }
             Role::Wrap => return true,
@@ -178,7 +179,7 @@ impl<'a> Walk<'a> {
             return true;
         }
         let cut = self.leads.last_mut().map(|lead| lead.pass(node)).unwrap_or_default();
-        self.spoken(&cut);
+        self.add_comments(&cut);
         if depth > 0 {
             self.begun = true;
         }
@@ -191,13 +192,13 @@ impl<'a> Walk<'a> {
         !matches!(role, Role::Name | Role::Text)
     }
 
-    /// What a node defines, if anything.
+    /// The kind of symbol that a node defines, if any.
     fn defines(&self, node: Node<'_>, role: Role) -> Option<Kind> {
         let around = self.symbols.get(self.owner() as usize).map_or(Kind::File, |symbol| symbol.kind);
         let outside = !around.is_callable() && around != Kind::Constant;
         match role {
             Role::Def(Kind::Function) if around.has_methods() => Some(Kind::Method),
-            Role::Def(Kind::Type) => Some(refined(node)),
+            Role::Def(Kind::Type) => Some(refined_kind(node)),
             Role::Def(kind) => Some(kind),
             Role::Bodied(kind) => node.child_by_field_name("body").map(|_| kind),
             Role::Declaration => (outside && declares_function(node)).then_some(Kind::Prototype),
@@ -212,7 +213,7 @@ impl<'a> Walk<'a> {
         let Some(named) = name_of(node) else { return false };
         let Some(lead) = self.leads.last_mut() else { return false };
         let (taken, cut) = lead.take(node);
-        self.spoken(&cut);
+        self.add_comments(&cut);
         self.begun = true;
         let name = String::from_utf8_lossy(&self.text[named.name.clone()]);
         let owner = named.owner.map(|owner| String::from_utf8_lossy(&self.text[owner]).into_owned());
@@ -220,7 +221,7 @@ impl<'a> Walk<'a> {
         let above = self.symbols.get(parent as usize);
         let end = head_end(node, kind, self.text);
         let attrs = &self.text[taken.attrs.within(self.text.len())];
-        let test = above.is_some_and(|above| above.test) || for_tests(attrs, &name, kind);
+        let test = above.is_some_and(|above| above.test) || is_test(attrs, &name, kind);
         let (from, to) = (node.start_position().row, node.end_position().row);
         let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
         let number = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
@@ -267,13 +268,13 @@ impl<'a> Walk<'a> {
         self.text_words(owner, span, if docs { Field::Doc } else { Field::Body });
     }
 
-    /// Comments that belong to no definition speak of what they stand in.
-    fn spoken(&mut self, waiting: &[PendingLead]) {
+    /// Adds comments that belong to no definition to the symbol around them.
+    fn add_comments(&mut self, waiting: &[PendingLead]) {
         let owner = self.owner();
         for one in waiting {
             let first = owner == 0 && !self.begun && !one.attr;
-            let licence = first && is_licence(&self.text[one.span.within(self.text.len())]);
-            if licence {
+            let license = first && is_license(&self.text[one.span.within(self.text.len())]);
+            if license {
                 continue;
             }
             if first && let Some(file) = self.symbols.first_mut() {
@@ -293,8 +294,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Go says only inside whether a type is a struct.
-fn refined(node: Node<'_>) -> Kind {
+/// In Go, only the inside of a type declaration says whether the type is a struct.
+fn refined_kind(node: Node<'_>) -> Kind {
     match node.child_by_field_name("type").map(|inner| inner.kind()) {
         Some("struct_type") => Kind::Struct,
         Some("interface_type") => Kind::Interface,
@@ -302,7 +303,7 @@ fn refined(node: Node<'_>) -> Kind {
     }
 }
 
-/// Where the signature ends: at the body; without one, at the end of its first line, for what is not called.
+/// Where the signature ends: at the body or, for a symbol that cannot be called, at the end of its first line.
 fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     let body = node.child_by_field_name("body").or_else(|| function_value(node)?.child_by_field_name("body"));
     if let Some(body) = body {
@@ -315,14 +316,14 @@ fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     line.map_or(node.end_byte(), |line| node.start_byte() + line)
 }
 
-/// Whether attributes or a name say that a symbol serves tests only.
-fn for_tests(attrs: &[u8], name: &str, kind: Kind) -> bool {
+/// Whether attributes or the name mark a symbol as test code.
+fn is_test(attrs: &[u8], name: &str, kind: Kind) -> bool {
     let attrs = String::from_utf8_lossy(attrs);
     let marked = !attrs.contains("not(") && words_of(&attrs).any(|word| word == "test" || word == "Test");
     marked || (kind.is_callable() && name.starts_with("test_"))
 }
 
-/// A string that stands alone and first in a body.
+/// Whether a string stands alone as the first statement of a body.
 fn is_docstring(content: Node<'_>) -> bool {
     let Some(string) = content.parent().filter(|string| string.kind() == "string") else { return false };
     let Some(statement) = string.parent().filter(|parent| parent.kind() == "expression_statement") else {
@@ -332,7 +333,7 @@ fn is_docstring(content: Node<'_>) -> bool {
     first && statement.parent().is_some_and(|parent| matches!(parent.kind(), "block" | "module"))
 }
 
-fn is_licence(text: &[u8]) -> bool {
+fn is_license(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&text[..text.len().min(2_000)]).to_lowercase();
     text.contains("copyright") || text.contains("licensed under") || text.contains("spdx-license")
 }

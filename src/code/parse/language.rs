@@ -1,10 +1,10 @@
-//! Languages: which file is written in which, and their grammars, each loaded when it is first needed.
-//! Not for: what the nodes of a grammar mean (`spec`).
+//! Detects the language of a file, and loads grammars on first use.
+//! Not for: the meaning of a grammar's nodes (`spec`).
 
 use crate::domain::code::symbols::Language;
 use std::path::Path;
 
-/// The language of a file by the ending of its name.
+/// The language of a file by its extension.
 #[must_use]
 pub fn of_path(path: &Path) -> Option<Language> {
     let ending = path.extension()?.to_str()?;
@@ -22,16 +22,16 @@ pub fn of_path(path: &Path) -> Option<Language> {
     })
 }
 
-/// A header ending in `.h` that speaks C++ is read as C++.
+/// Decides whether a `.h` header is C++ by its text.
 #[must_use]
-pub fn settled(language: Language, path: &Path, text: &[u8]) -> Language {
+pub fn refine(language: Language, path: &Path, text: &[u8]) -> Language {
     let header = language == Language::C && path.extension().is_some_and(|ending| ending == "h");
     let speaks = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
     let cpp: [&[u8]; 5] = [b"\nclass ", b"\nnamespace ", b"\ntemplate", b"public:", b"std::"];
     if header && cpp.into_iter().any(speaks) { Language::Cpp } else { language }
 }
 
-/// The grammar.
+/// The grammar of a language.
 #[must_use]
 pub(crate) fn grammar(language: Language) -> tree_sitter::Language {
     match language {

@@ -1,33 +1,34 @@
-//! What stands before a definition and belongs to it: comments without a blank line between, attributes, decorators.
+//! Collects what precedes a definition and belongs to it: comments without a blank line between, attributes,
+//! decorators.
 //! Not for: which nodes are comments or attributes (`spec`).
 
 use crate::code::symbol::Span;
 use tree_sitter::Node;
 
-/// A comment or an attribute that waits for what follows it.
+/// A comment or an attribute before the next sibling.
 #[derive(Clone, Copy)]
 pub(crate) struct PendingLead {
     pub(crate) span: Span,
     pub(crate) attr: bool,
-    /// First row, from 0.
+    /// The first row, from 0.
     row: usize,
-    /// Last row that it fills, from 0.
+    /// The last row that it covers, from 0.
     last: usize,
 }
 
-/// What has been seen before the next sibling.
+/// Comments and attributes before the next sibling.
 #[derive(Default)]
 pub(crate) struct LeadingText {
     pub(crate) waiting: Vec<PendingLead>,
-    /// Start (byte, row) of the nodes around, which hold nothing but the definition.
+    /// The start (byte, row) of enclosing nodes that contain nothing but the definition.
     pub(crate) outer: Option<(usize, usize)>,
-    /// The row on which the last other sibling ended: a comment on it speaks of that one.
+    /// The row on which the previous sibling ended. A comment on it belongs to that sibling.
     behind: Option<usize>,
 }
 
 /// What belongs to a definition.
 pub(crate) struct DefinitionLead {
-    /// The first byte of all.
+    /// The first byte, including comments and attributes.
     pub(crate) start: usize,
     /// Its row, from 0.
     pub(crate) row: usize,
@@ -38,16 +39,16 @@ pub(crate) struct DefinitionLead {
 }
 
 impl LeadingText {
-    /// The lead of the children of a node that only wraps a definition.
+    /// The state for the children of a node that only wraps a definition.
     pub(crate) fn inside(self, node: Node<'_>) -> Self {
         let outer = self.outer.or(Some((node.start_byte(), node.start_position().row)));
         Self { waiting: self.waiting, outer, behind: None }
     }
 
-    /// Takes a comment or an attribute; gives back what it cuts off from what follows.
+    /// Adds a comment or an attribute. Returns those that it separates from what follows.
     pub(crate) fn add(&mut self, node: Node<'_>, attr: bool) -> Vec<PendingLead> {
         let (start, end) = (node.start_position(), node.end_position());
-        // A line comment of Rust ends at the start of the next line.
+        // In the Rust grammar a line comment ends at the start of the next line.
         let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
         let this = PendingLead { span: Span::new(node.start_byte(), node.end_byte()), attr, row: start.row, last };
         if !attr && self.behind == Some(start.row) {
@@ -59,14 +60,14 @@ impl LeadingText {
         cut
     }
 
-    /// Another sibling: what waited is given back.
+    /// Another sibling: returns everything that was waiting.
     pub(crate) fn pass(&mut self, node: Node<'_>) -> Vec<PendingLead> {
         self.behind = Some(node.end_position().row);
         self.outer = None;
         std::mem::take(&mut self.waiting)
     }
 
-    /// A definition: what waited belongs to it, unless a blank line lies between; that is given back.
+    /// A definition: what was waiting belongs to it. Returns what a blank line separates from it.
     pub(crate) fn take(&mut self, node: Node<'_>) -> (DefinitionLead, Vec<PendingLead>) {
         let (mut start, mut row) = (node.start_byte(), node.start_position().row);
         if let Some((byte, line)) = self.outer.take()
@@ -76,7 +77,7 @@ impl LeadingText {
         }
         self.behind = Some(node.end_position().row);
         let waiting = std::mem::take(&mut self.waiting);
-        // Attributes bind however far away they stand.
+        // Attributes belong to the definition at any distance.
         let near =
             waiting.last().is_some_and(|last| last.attr || last.last + 1 >= row || last.span.start as usize >= start);
         if !near {

@@ -1,5 +1,5 @@
 //! Reading source files: which files, which language, which symbols, which words.
-//! Not for: keeping what was read (`index`).
+//! Not for: storing the result (`index`).
 
 pub(super) mod declarator;
 pub(super) mod doc;

@@ -1,34 +1,34 @@
-//! What the nodes of each grammar mean to us, as tables by node kind.
+//! The roles of each grammar's nodes, as tables by node kind.
 //! Not for: walking a tree (`file`).
 
 use crate::domain::code::symbols::{Kind, Language};
 
-/// What a node is.
+/// The role of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Nothing by itself; what is in it is looked at.
+    /// None by itself; its children are visited.
     Plain,
     /// An identifier: a word and a use of a name.
     Name,
     /// A comment.
     Comment,
-    /// Text between quotes.
+    /// A string literal.
     Text,
-    /// An attribute or decorator of what follows.
+    /// An attribute or decorator of the next node.
     Attr,
     /// A definition.
     Def(Kind),
-    /// A definition with a function's declarator inside, else nothing: C's declarations.
+    /// A declaration in C: a definition only if it declares a function.
     Declaration,
-    /// A definition when its value is a function, or when it stands in no function: variables.
+    /// A variable: a definition when its value is a function, or outside functions.
     Variable,
-    /// A definition when its value is a function.
+    /// A definition only when its value is a function.
     Callback,
     /// A definition only when it has a body.
     Bodied(Kind),
-    /// Around definitions: what stands before it belongs to them.
+    /// A wrapper around a definition: what precedes it belongs to the definition.
     Wrap,
-    /// Imports: words of the file, but no uses.
+    /// An import: words of the file, but no uses.
     Import,
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn roles(language: Language, grammar: &tree_sitter::Language) -> Vec<
     (0..count).map(|number| role(number).unwrap_or(Role::Plain)).collect()
 }
 
-/// Node kinds that are functions as values.
+/// Whether a node kind is a function expression.
 pub(crate) fn is_function(kind: &str) -> bool {
     matches!(
         kind,

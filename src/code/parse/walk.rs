@@ -1,5 +1,5 @@
-//! Lists the files of a workspace that git does not ignore, in the order of their paths, and says which are worth parsing.
-//! Links are never followed.
+//! Lists the files of a workspace that git does not ignore, sorted by path, and decides which are parsed. Links are
+//! never followed.
 //! Not for: reading symbols (`file`).
 
 use super::language::of_path;
@@ -13,22 +13,22 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bounds of what is read.
+/// Limits for reading a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Larger files are listed and not parsed, in bytes.
+    /// The size in bytes above which a file is listed but not parsed.
     pub largest: u64,
-    /// Files that are listed at most.
+    /// The most files that are listed.
     pub files: usize,
-    /// Symbols that are kept at most.
+    /// The most symbols that are kept.
     pub symbols: usize,
-    /// Whether files that a program wrote are left out.
+    /// Whether generated files are skipped.
     pub skip_generated: bool,
-    /// What a person's rules keep from being read: such files are as if they were not there.
+    /// A person's rules. Files that they deny are treated as missing.
     pub sight: FileVisibility,
-    /// Where the folder lies beneath the workspace by whose paths the rules speak.
+    /// The folder's path relative to the workspace, to which the rules' paths are relative.
     pub beneath: PathBuf,
-    /// Threads; 0 for as many as there are cores.
+    /// The number of threads; 0 for the number of cores.
     pub threads: usize,
 }
 
@@ -47,39 +47,39 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Whether the rules let a file be read.
+    /// Whether the rules allow reading a file.
     fn may_read(&self, path: &Path) -> bool {
         self.sight.is_open() || self.sight.shows(READS, &self.beneath.join(path).to_string_lossy())
     }
 }
 
-/// A file seen on the way.
+/// A listed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Beneath the root.
+    /// The path relative to the root.
     pub path: PathBuf,
-    /// Size and time.
+    /// The size and time.
     pub stamp: FileStamp,
-    /// By its name.
+    /// The language by the file's extension.
     pub language: Option<Language>,
 }
 
-/// What stands beneath a folder.
+/// The files and folders beneath a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The files, by path.
+    /// The files, sorted by path.
     pub files: Vec<Seen>,
-    /// The folders that were gone through, those without a file too, by path; the root is the empty one. With the times
-    /// when they were changed, as they were before their names were read (see [`sure`]).
+    /// All visited folders, sorted by path, including those without files; the root is the empty path. With each
+    /// folder's modification time before its names were read (see [`reliable_stamp`]).
     pub folders: Vec<(PathBuf, i64)>,
-    /// There were more files, or folders, than the bound.
+    /// Whether there were more files or folders than the limit.
     pub more: bool,
 }
 
-/// The files and folders beneath a folder that git does not ignore, by path. Of folders as many as the bound allows files.
+/// Lists files and folders that git does not ignore. The limit on files applies to folders too.
 ///
 /// # Errors
-/// When the folder itself cannot be read, or somebody asks to stop.
+/// When the folder itself cannot be read, or the caller asks to stop.
 pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
     std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
     let begun = SystemTime::now();
@@ -107,10 +107,10 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
                         count.fetch_add(1, Ordering::Relaxed);
                         listing.files.push(file);
                     }
-                    Found::Folder(path, stamp) => listing.folders.push((path, sure(stamp, begun).changed)),
+                    Found::Folder(path, stamp) => listing.folders.push((path, reliable_stamp(stamp, begun).changed)),
                 }
             }
-            // Far more than the bound need not be counted.
+            // Far above the limit there is no need to count on.
             if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
                 WalkState::Quit
             } else {
@@ -130,10 +130,10 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
     Ok(listing)
 }
 
-/// Entries of a folder that are looked at to see whether it holds code.
+/// The most entries of a folder that are checked for code.
 const PROBED: usize = 4_000;
 
-/// Whether a folder holds at least so many files in languages that are read, by a short look at the first entries.
+/// Whether a folder contains at least `least` files in supported languages among its first entries.
 #[must_use]
 pub fn holds_code(root: &Path, least: usize) -> bool {
     let walk = WalkBuilder::new(root)
@@ -151,7 +151,7 @@ enum Found {
     Folder(PathBuf, FileStamp),
 }
 
-/// A regular file or a folder as it is seen from outside. The root itself may be named by a link.
+/// A regular file or a folder by its metadata. Only the root itself may be a link.
 fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
     let path = entry.path().strip_prefix(root).ok()?.to_path_buf();
     let kind = entry.file_type()?;
@@ -163,7 +163,7 @@ fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
     (kind.is_dir() || path.as_os_str().is_empty()).then(|| Found::Folder(path, stamp()))
 }
 
-/// Size and time of a file.
+/// The size and time of a file.
 #[must_use]
 pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -173,19 +173,19 @@ pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     }
 }
 
-/// What was changed so lately could be changed once more without a trace in its time.
+/// A change this recent could be followed by another with the same time.
 const LATELY: Duration = Duration::from_millis(50);
 
-/// A stamp that was taken at this time, or somewhat later; its time is -1 where the change is too young to be told from
-/// another one.
+/// A stamp that was taken at or shortly after `at`. Its time becomes -1 when the change is too recent to distinguish
+/// from a later one.
 #[must_use]
-pub fn sure(stamp: FileStamp, at: SystemTime) -> FileStamp {
+pub fn reliable_stamp(stamp: FileStamp, at: SystemTime) -> FileStamp {
     let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
     if at.saturating_sub(changed) < LATELY { FileStamp { changed: -1, ..stamp } } else { stamp }
 }
 
-/// Why a text is not parsed, if so.
+/// The reason why a text is not parsed, if any.
 #[must_use]
 pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome> {
     let head = &text[..text.len().min(8_192)];
@@ -195,7 +195,7 @@ pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome
     (bounds.skip_generated && is_generated(path, text)).then_some(ParseOutcome::Generated)
 }
 
-/// Whether a program wrote a file: it says so in its first lines, or by its name, or its lines are far too long for people.
+/// Whether a file is generated, judged by its first lines, its name, or very long lines.
 fn is_generated(path: &Path, text: &[u8]) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let by_name = [".min.js", ".bundle.js", ".pb.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2_grpc.py", ".g.cs"]

@@ -1,17 +1,17 @@
-//! From identifiers, comments and questions to terms: parts of identifiers in lower case, English stems, and names written
-//! together (`read_only`, `ReadOnly` and `readonly` meet as one term).
-//! Not for: which terms matter (`query`, `rank`).
+//! Turns identifiers, comments, and questions into terms: the lowercase parts of identifiers, English stems, and joined
+//! names (`read_only`, `ReadOnly`, and `readonly` share a term).
+//! Not for: the weight of terms (`query`, `rank`).
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Longest word that is looked at, in bytes; longer ones are data.
+/// The longest word in bytes. Longer ones are data.
 pub const LONGEST: usize = 80;
-/// Words whose terms are remembered at most, by one analyzer.
+/// The most words whose terms one analyzer caches.
 const REMEMBERED: usize = 50_000;
 
-/// Terms of words; remembers what it has worked out.
+/// Computes the terms of words, with a cache.
 pub struct Analyzer {
     stemmer: Stemmer,
     known: HashMap<Box<str>, Arc<[Box<str>]>>,
@@ -24,7 +24,7 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of one identifier or word: its parts, and the whole written together where there are several parts.
+    /// The terms of an identifier or word: its parts and, if there are several, the parts joined.
     pub fn terms(&mut self, word: &str) -> Arc<[Box<str>]> {
         if let Some(known) = self.known.get(word) {
             return Arc::clone(known);
@@ -52,7 +52,7 @@ impl Analyzer {
         terms
     }
 
-    /// The stem of one word without inner borders, in lower case.
+    /// The lowercase stem of one word without inner boundaries.
     #[must_use]
     pub fn stem(&self, word: &str) -> Box<str> {
         let low = word.to_lowercase();
@@ -64,7 +64,7 @@ impl Analyzer {
     }
 }
 
-/// An identifier's parts as written: cut at what is no letter or digit, before an upper-case letter that begins a word, and
+/// Splits an identifier at characters that are no letters or digits, before an uppercase letter that starts a word, and
 /// between letters and digits.
 #[must_use]
 pub fn parts(word: &str) -> Vec<&str> {
@@ -99,14 +99,14 @@ pub fn parts(word: &str) -> Vec<&str> {
     found
 }
 
-/// The words of a text: runs of letters, digits and underscores.
+/// The words of a text: runs of letters, digits, and underscores.
 pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .map(|word| word.trim_matches('_'))
         .filter(|word| !word.is_empty() && word.len() <= LONGEST && !word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// English words that carry no subject; never indexed, never asked for. Sorted.
+/// English stop words, which are neither indexed nor searched. Sorted.
 #[rustfmt::skip]
 const STOP: &[&str] = &[
     "a", "about", "above", "actually", "after", "again", "all", "also", "although", "an", "and", "any", "are", "as", "at",
@@ -122,7 +122,7 @@ const STOP: &[&str] = &[
     "won", "would", "yet", "you", "your",
 ];
 
-/// Whether a word, in lower case, carries no subject.
+/// Whether a lowercase word is a stop word.
 #[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()

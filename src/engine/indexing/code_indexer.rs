@@ -294,7 +294,7 @@ impl Worker {
             self.tell(held.progress);
         }
         drop(guard);
-        let graph = self.with(|held| held.index.graph_anew())?;
+        let graph = self.with(|held| held.index.rebuilt_graph())?;
         if let Some(held) = self.write().as_mut() {
             if let Some(graph) = graph {
                 held.index.put_graph(graph);

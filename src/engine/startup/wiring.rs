@@ -21,7 +21,7 @@ use crate::llm::counting::tokens::Tokenizers;
 use crate::store::file::damage;
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Store};
-use crate::tools::{Acting, Workspace};
+use crate::tools::{EffectOptions, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -310,7 +310,7 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     let settings = &config.settings.tools;
     let limit = usize::try_from(settings.output_limit).unwrap_or(usize::MAX);
     let paths = &config.paths;
-    let acting = Acting {
+    let acting = EffectOptions {
         network: settings.network,
         hidden: vec![paths.config_dir.clone(), paths.data_dir.clone(), paths.state_dir.clone(), paths.store.clone()],
         usual: settings.seconds,
@@ -318,9 +318,10 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
         keep: usize::try_from(settings.keep_output).unwrap_or(0),
         readable: at_home(&settings.readable),
         writable: at_home(&settings.writable),
-        ..Acting::default()
+        ..EffectOptions::default()
     };
-    let opened = settings.enabled.then(|| Workspace::open_acting(&config.workspace, limit, acting).ok()).flatten();
+    let opened =
+        settings.enabled.then(|| Workspace::open_with_effects(&config.workspace, limit, acting).ok()).flatten();
     opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
 }
 

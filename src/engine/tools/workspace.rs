@@ -264,7 +264,7 @@ impl Project {
         let Some(folder) = card.folder().and_then(|folder| root.join(folder).canonicalize().ok()) else { return stale };
         let Ok(beneath) = folder.strip_prefix(root) else { return stale };
         let key = (folder.clone(), card.generated_at);
-        let held = self.read().arrived.get(&key).cloned().filter(|arrived| arrived.holds(&folder));
+        let held = self.read().arrived.get(&key).cloned().filter(|arrived| arrived.is_current(&folder));
         let arrived = held.unwrap_or_else(|| {
             let known: HashSet<&Path> =
                 card.files.iter().filter_map(|file| Path::new(&file.path).strip_prefix(beneath).ok()).collect();

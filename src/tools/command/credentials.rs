@@ -1,5 +1,5 @@
-//! Settings of git and cargo as a command may read them: without what opens something elsewhere.
-//! Not for: which files a command reads (`sandbox`), or the environment's names (`environment`).
+//! Git and Cargo settings for commands, without credentials.
+//! Not for: which files a command reads (`sandbox`), or environment variables (`environment`).
 
 use super::environment::is_secret;
 use std::collections::BTreeMap;
@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Sections of git's settings that a command works with. What names servers, keys and helpers is not among them.
+/// Sections of git's settings that commands may read. Sections about servers, keys, and credential helpers are missing
+/// on purpose.
 const SECTIONS: &[&str] = &[
     "advice",
     "alias",
@@ -54,15 +55,15 @@ const SECTIONS: &[&str] = &[
     "worktree",
 ];
 
-/// The longest file of settings that is read, in bytes.
+/// The largest settings file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// This person's settings of git, as a command may read them.
+/// This user's git settings without credentials.
 pub(crate) fn of_git() -> String {
     git_files().iter().filter_map(|path| text_of(path)).map(|text| git(&text)).collect()
 }
 
-/// Files of settings that may hold credentials, each with what is left without them.
+/// Settings files that may contain credentials, each with its text without them.
 pub(crate) fn copies() -> Vec<(PathBuf, String)> {
     let usual = home().map(|home| home.join(".cargo"));
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -89,32 +90,33 @@ fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The text of a file of settings; of one that is too long, or no text, none.
+/// The text of a settings file. Returns an empty text when the file is too long or not UTF-8, and `None` when there is
+/// no file.
 fn text_of(path: &Path) -> Option<String> {
     let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let text = (meta.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten();
     Some(text.map_or_else(String::new, |text| if text.ends_with('\n') { text } else { text + "\n" }))
 }
 
-/// Settings of git that hold no credentials, and include no other file.
+/// Git settings without credentials and without includes.
 fn git(text: &str) -> String {
-    let (mut clean, mut kept) = (String::new(), false);
+    let (mut clean, mut in_section) = (String::new(), false);
     for line in logical(text) {
         let start = line.trim_start();
         if let Some(header) = start.strip_prefix('[') {
             let name: String =
                 header.chars().take_while(|one| one.is_alphanumeric() || matches!(one, '-' | '.')).collect();
             let name = name.to_ascii_lowercase();
-            kept = SECTIONS.contains(&name.split('.').next().unwrap_or_default());
+            in_section = SECTIONS.contains(&name.split('.').next().unwrap_or_default());
         }
-        if kept && !tells(line) {
+        if in_section && !may_contain_credential(line) {
             clean.push_str(line);
         }
     }
     clean
 }
 
-/// Lines, each with those that its backslash goes on to.
+/// Splits a text into lines, joining lines that end with a backslash to the next.
 fn logical(text: &str) -> Vec<&str> {
     let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
@@ -130,14 +132,14 @@ fn logical(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Whether a text may hold a credential: one in an address, or a word for it.
-fn tells(text: &str) -> bool {
+/// Whether a text may contain a credential: a URL with a user, or a word that stands for one.
+fn may_contain_credential(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let words = ["token", "secret", "passw", "passphrase", "credential", "authorization", "extraheader", "bearer"];
     has_user(text) || words.iter().any(|word| small.contains(word))
 }
 
-/// Whether an address in a text names a user.
+/// Whether a URL in a text names a user.
 fn has_user(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '"', '\'', ' ', '\t', '\n']).next().unwrap_or_default();
@@ -145,7 +147,8 @@ fn has_user(text: &str) -> bool {
     })
 }
 
-/// Cargo's settings without credentials; nothing where they hold none. What cannot be read is all left out.
+/// Cargo settings without credentials. Returns `None` when there are none, and an empty text when the file cannot be
+/// parsed.
 fn cargo(text: &str) -> Option<String> {
     let Ok(mut table) = text.parse::<Table>() else { return Some(String::new()) };
     let before = table.clone();
@@ -157,7 +160,7 @@ fn clean(table: &mut Table, environment: bool) {
     table.retain(|name, value| {
         let small = name.to_ascii_lowercase();
         let named = ["token", "password", "secret", "secret-key"].iter().any(|end| small.ends_with(end));
-        !(named || environment && is_secret(name) || holds(value))
+        !(named || environment && is_secret(name) || contains_user(value))
     });
     for (name, value) in table.iter_mut() {
         if let Value::Table(inner) = value {
@@ -166,13 +169,13 @@ fn clean(table: &mut Table, environment: bool) {
     }
 }
 
-/// Whether a value that is no table holds an address with a user, anywhere.
-fn holds(value: &Value) -> bool {
+/// Whether a string or array contains a URL with a user, at any depth.
+fn contains_user(value: &Value) -> bool {
     match value {
         Value::String(text) => has_user(text),
         Value::Array(values) => values.iter().any(|one| match one {
-            Value::Table(table) => table.values().any(holds),
-            other => holds(other),
+            Value::Table(table) => table.values().any(contains_user),
+            other => contains_user(other),
         }),
         _ => false,
     }
@@ -183,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn git_goes_on_without_what_opens_servers() {
+    fn git_settings_lose_credentials_and_servers() {
         let text = "[user]\n\tname = Ann\n\temail = ann@example.org\n[credential]\n\thelper = store\n\
             [url \"https://ann:ghp_1@github.com/\"]\n\tinsteadOf = https://github.com/\n\
             [http \"https://x\"]\n\textraheader = AUTHORIZATION: basic abc\n[github]\n\ttoken = ghp_2\n\
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_goes_on_without_tokens() {
+    fn cargo_settings_lose_tokens() {
         let text = "[build]\njobs = 2\n[registry]\ntoken = \"t1\"\ndefault = \"own\"\n[registries.own]\n\
             index = \"https://me:t2@x/\"\ntoken = \"t3\"\nsecret-key = \"t4\"\n[http]\nproxy = \"http://a:t5@p\"\n\
             [env]\nA_KEY = \"t6\"\nFORCED = { value = \"1\" }\nB_TOKEN = { value = \"t7\", force = true }\n\
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_on_behind_a_backslash() {
+    fn backslash_continues_a_line() {
         for (text, lines) in [
             ("", &[][..]),
             ("a", &["a"]),
@@ -229,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_known_by_their_place_and_by_words() {
-        for (text, user, told) in [
+    fn credentials_are_recognized_by_url_and_by_word() {
+        for (text, user, credential) in [
             ("https://x/y@z", false, false),
             ("https://me@x/y", true, true),
             ("https://x https://me:you@y", true, true),
@@ -242,21 +245,22 @@ mod tests {
             ("Bearer x", false, true),
             ("plain", false, false),
         ] {
-            assert_eq!((has_user(text), tells(text)), (user, told), "{text}");
+            assert_eq!((has_user(text), may_contain_credential(text)), (user, credential), "{text}");
         }
         let values: Table = "a = \"https://me@x\"\nb = [\"x\", {c = \"https://me@x\"}]\nc = [[\"https://me@x\"]]\nd = [1, \"https://x\"]\ne = 7"
             .parse()
             .unwrap();
-        let held: Vec<&str> = values.iter().filter(|(_, value)| holds(value)).map(|(name, _)| name.as_str()).collect();
-        assert_eq!(held, ["a", "b", "c"]);
+        let found: Vec<&str> =
+            values.iter().filter(|(_, value)| contains_user(value)).map(|(name, _)| name.as_str()).collect();
+        assert_eq!(found, ["a", "b", "c"]);
     }
 
     #[test]
-    fn a_file_of_settings_is_read_as_far_as_it_is_text() {
+    fn settings_files_are_read_only_as_bounded_text() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
-        assert_eq!(text_of(&path), None, "there is none");
-        assert_eq!(text_of(folder.path()), None, "a folder is none");
+        assert_eq!(text_of(&path), None, "no file");
+        assert_eq!(text_of(folder.path()), None, "a folder is not a file");
         for (bytes, text) in [(&b"a"[..], "a\n"), (b"a\n", "a\n"), (b"", "\n"), (b"\xFF", "")] {
             fs::write(&path, bytes).unwrap();
             assert_eq!(text_of(&path).as_deref(), Some(text), "{bytes:?}");

@@ -1,10 +1,10 @@
-//! The environment of a command: names from a list, and none that looks like a secret's.
-//! Not for: settings of this program.
+//! The environment of a command: variables from an allow list, without any whose name looks like a secret.
+//! Not for: this program's settings.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Names that are handed on.
+/// Variables that are passed on.
 const NAMES: &[&str] = &[
     "PATH",
     "HOME",
@@ -62,16 +62,17 @@ const NAMES: &[&str] = &[
     "NIX_SSL_CERT_FILE",
     "SOURCE_DATE_EPOCH",
 ];
-/// Parts of names that are not, whatever else they are.
+/// Parts of names that mark a variable as secret, even when it is on the list.
 const SECRETS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
-/// What a command gets of these variables, with what it is told besides: where temporary files go, and git's settings.
+/// The environment for a command: the allowed variables, the scratch folder for temporary files and caches, and the
+/// path of the git settings.
 pub(crate) fn filtered(
     all: impl Iterator<Item = (OsString, OsString)>,
     scratch: &Path,
     git: &Path,
 ) -> Vec<(OsString, OsString)> {
-    let mut kept: Vec<(OsString, OsString)> = all.filter(|(name, _)| name.to_str().is_some_and(handed_on)).collect();
+    let mut kept: Vec<(OsString, OsString)> = all.filter(|(name, _)| name.to_str().is_some_and(is_passed_on)).collect();
     kept.sort();
     let cache = scratch.join("cache");
     let own: [(&str, OsString); 11] = [
@@ -82,7 +83,7 @@ pub(crate) fn filtered(
         ("GIT_PAGER", "cat".into()),
         ("GIT_TERMINAL_PROMPT", "0".into()),
         ("GIT_CONFIG_GLOBAL", git.as_os_str().to_owned()),
-        // Root would give unpacked files to their owners elsewhere, which a command may not.
+        // As root, tar would try to restore owners, which the sandbox refuses.
         ("TAR_OPTIONS", "--no-same-owner".into()),
         ("TMPDIR", scratch.as_os_str().to_owned()),
         ("npm_config_cache", cache.join("npm").into_os_string()),
@@ -92,11 +93,11 @@ pub(crate) fn filtered(
     kept
 }
 
-fn handed_on(name: &str) -> bool {
+fn is_passed_on(name: &str) -> bool {
     (NAMES.contains(&name) || name.starts_with("LC_")) && !is_secret(name)
 }
 
-/// Whether a variable's name looks like a secret's.
+/// Whether a variable's name looks like a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let big = name.to_ascii_uppercase();
     SECRETS.iter().any(|part| big.contains(part))
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_on_the_list() {
+    fn only_listed_variables_are_passed_on() {
         let given = [
             ("PATH", "/bin"),
             ("LC_ALL", "C"),

@@ -1,4 +1,4 @@
-//! Commands that a call runs: how one starts, what it finds in its environment and in its folder, and what protection it has.
+//! Shell commands: starting them, their environment, their output, and the description of their protection.
 //! Not for: the protection itself (`sandbox`).
 
 #[cfg(unix)]

@@ -1,16 +1,16 @@
-//! What a command says: its first and last parts for the model, and pieces of it for whoever watches. Bounded, however much
-//! comes.
-//! Not for: running anything (`run`).
+//! The output of a command: its beginning and end for the model, and live pieces for an observer. Memory use is
+//! bounded.
+//! Not for: running commands (`run`).
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// How often pieces are handed on, and how much at once.
+/// How often live pieces are sent, and how many bytes at most.
 const PACE: Duration = Duration::from_millis(50);
 const PIECE: usize = 8 << 10;
 
-/// Keeps the first and the last bytes.
+/// Keeps the first and the last bytes of an output.
 pub(crate) struct OutputBuffer {
     half: usize,
     first: Vec<u8>,
@@ -35,24 +35,24 @@ impl OutputBuffer {
         self.last.extend(rest);
     }
 
-    /// Whether something in the middle is gone.
+    /// Whether bytes from the middle were dropped.
     pub(crate) fn is_cut(&self) -> bool {
         (self.first.len() + self.last.len()) as u64 != self.total
     }
 
-    /// Bytes that came.
+    /// The number of bytes received.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What the model reads of it; `rest` says how what is missing is reached.
+    /// The text for the model. `rest` completes the note about the missing middle and says how to read it.
     pub(crate) fn text(mut self, rest: &str) -> String {
         let last = self.last.make_contiguous();
         let kept = (self.first.len() + last.len()) as u64;
         if kept == self.total {
             return lossy(&[&self.first[..], last].concat(), 2 * self.half, true);
         }
-        // Whole lines, where there are some near the cut.
+        // Cut at line ends if there are some near the cut.
         let near = self.half / 4;
         let end = self.first.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
         let end = end.filter(|end| self.first.len() - end <= near).unwrap_or(self.first.len());
@@ -69,7 +69,7 @@ impl OutputBuffer {
     }
 }
 
-/// As text, of about so many bytes at most: what is not UTF-8 grows when it is shown, and then there is less of it.
+/// Decodes about `most` bytes. Invalid UTF-8 grows when it is decoded, so less of it is kept.
 fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.len() <= most + 8 {
@@ -84,17 +84,17 @@ fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
     }
 }
 
-/// Hands on what comes, at a pace, never cutting a character.
+/// Sends output in pieces at a limited rate, never splitting a character.
 pub(crate) struct OutputPieces<'a> {
     say: &'a dyn Fn(&str),
     waiting: Vec<u8>,
-    passed: u64,
-    since: Instant,
+    dropped: u64,
+    sent_at: Instant,
 }
 
 impl<'a> OutputPieces<'a> {
     pub(crate) fn new(say: &'a dyn Fn(&str)) -> Self {
-        Self { say, waiting: Vec::new(), passed: 0, since: Instant::now() }
+        Self { say, waiting: Vec::new(), dropped: 0, sent_at: Instant::now() }
     }
 
     pub(crate) fn take(&mut self, bytes: &[u8]) {
@@ -102,38 +102,38 @@ impl<'a> OutputPieces<'a> {
         if self.waiting.len() > PIECE {
             let over = self.waiting.len() - PIECE;
             self.waiting.drain(..over);
-            self.passed += over as u64;
+            self.dropped += over as u64;
         }
         self.tick();
     }
 
-    /// Hands on what waits, when it is time.
+    /// Sends the waiting bytes if it is time.
     pub(crate) fn tick(&mut self) {
-        if self.since.elapsed() >= PACE {
+        if self.sent_at.elapsed() >= PACE {
             self.flush(false);
         }
     }
 
-    /// Hands on what waits; at the end also half a character.
+    /// Sends the waiting bytes; at the end, an incomplete character too.
     pub(crate) fn flush(&mut self, end: bool) {
-        self.since = Instant::now();
-        let whole = if end { self.waiting.len() } else { whole(&self.waiting) };
-        if whole == 0 {
+        self.sent_at = Instant::now();
+        let complete_len = if end { self.waiting.len() } else { complete_len(&self.waiting) };
+        if complete_len == 0 {
             return;
         }
         let mut text = String::new();
-        if self.passed > 0 {
-            let _ = writeln!(text, "\n[{} bytes went by]", self.passed);
-            self.passed = 0;
+        if self.dropped > 0 {
+            let _ = writeln!(text, "\n[{} bytes went by]", self.dropped);
+            self.dropped = 0;
         }
-        text.push_str(&String::from_utf8_lossy(&self.waiting[..whole]));
-        self.waiting.drain(..whole);
+        text.push_str(&String::from_utf8_lossy(&self.waiting[..complete_len]));
+        self.waiting.drain(..complete_len);
         (self.say)(&text);
     }
 }
 
-/// How many bytes stand before a character that is not all there yet.
-fn whole(bytes: &[u8]) -> usize {
+/// The number of bytes before an incomplete character at the end.
+fn complete_len(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     for at in (tail..bytes.len()).rev() {
         let wanted = match bytes[at] {
@@ -155,13 +155,13 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn the_first_and_the_last_lines_stay() {
-        let mut heard = OutputBuffer::new(200);
+    fn first_and_last_lines_are_kept() {
+        let mut buffer = OutputBuffer::new(200);
         for n in 0..1_000 {
-            heard.take(format!("line {n}\n").as_bytes());
+            buffer.take(format!("line {n}\n").as_bytes());
         }
-        let total = heard.total();
-        let text = heard.text("went by");
+        let total = buffer.total();
+        let text = buffer.text("went by");
         let (first, rest) = text.split_once('[').unwrap();
         let (note, last) = rest.split_once("]\n").unwrap();
         assert!(first.starts_with("line 0\nline 1\n") && first.ends_with('\n'), "{text}");
@@ -171,26 +171,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_does_not_grow() {
-        let mut heard = OutputBuffer::new(300);
-        heard.take(&vec![0xff; 100_000]);
-        assert!(heard.text("went by").len() < 500);
+    fn invalid_utf8_stays_bounded() {
+        let mut buffer = OutputBuffer::new(300);
+        buffer.take(&vec![0xff; 100_000]);
+        assert!(buffer.text("went by").len() < 500);
     }
 
     proptest! {
         #[test]
-        fn what_fits_is_kept_as_it_is(pieces in prop::collection::vec("\\PC{0,20}", 0..20)) {
+        fn short_output_is_unchanged(pieces in prop::collection::vec("\\PC{0,20}", 0..20)) {
             let all = pieces.concat();
-            let mut heard = OutputBuffer::new(2 * all.len().max(1));
+            let mut buffer = OutputBuffer::new(2 * all.len().max(1));
             for piece in &pieces {
-                heard.take(piece.as_bytes());
+                buffer.take(piece.as_bytes());
             }
-            prop_assert_eq!(heard.total(), all.len() as u64);
-            prop_assert_eq!(heard.text("went by"), all);
+            prop_assert_eq!(buffer.total(), all.len() as u64);
+            prop_assert_eq!(buffer.text("went by"), all);
         }
 
         #[test]
-        fn pieces_are_the_whole_and_cut_no_character(text in "[aä日🙂]{0,200}", cuts in prop::collection::vec(1_usize..7, 1..50)) {
+        fn pieces_join_to_the_whole_without_split_characters(text in "[aä日🙂]{0,200}", cuts in prop::collection::vec(1_usize..7, 1..50)) {
             let got = RefCell::new(String::new());
             let say = |piece: &str| got.borrow_mut().push_str(piece);
             let mut pieces = OutputPieces::new(&say);
@@ -209,28 +209,28 @@ mod tests {
         }
 
         #[test]
-        fn bounded_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..5_000), limit in 256_usize..1_000) {
-            let mut heard = OutputBuffer::new(limit);
+        fn output_is_bounded(bytes in prop::collection::vec(any::<u8>(), 0..5_000), limit in 256_usize..1_000) {
+            let mut buffer = OutputBuffer::new(limit);
             for chunk in bytes.chunks(700) {
-                heard.take(chunk);
+                buffer.take(chunk);
             }
-            prop_assert_eq!(heard.total(), bytes.len() as u64);
-            prop_assert!(heard.text("went by").len() < limit + 200);
+            prop_assert_eq!(buffer.total(), bytes.len() as u64);
+            prop_assert!(buffer.text("went by").len() < limit + 200);
         }
     }
 
-    /// What is shown of a text of which so many bytes fit, in pieces.
+    /// The text of an output that is fed in pieces, and whether it was cut.
     fn shown(text: &[u8], limit: usize, piece: usize) -> (String, bool) {
-        let mut heard = OutputBuffer::new(limit);
+        let mut buffer = OutputBuffer::new(limit);
         for part in text.chunks(piece) {
-            heard.take(part);
+            buffer.take(part);
         }
-        let cut = heard.is_cut();
-        (heard.text("X"), cut)
+        let cut = buffer.is_cut();
+        (buffer.text("X"), cut)
     }
 
     #[test]
-    fn whole_lines_stay_where_some_end_near_the_cut() {
+    fn lines_near_the_cut_stay_whole() {
         let note = |gone: usize| format!("[{gone} bytes of output in between X]\n");
         for (text, limit, expected) in [
             ("0123456789", 10, "0123456789".to_owned()),
@@ -239,7 +239,7 @@ mod tests {
             ("0123456789abcdef", 16, "0123456789abcdef".to_owned()),
             // A line ends two bytes before the cut, and one begins a byte after it.
             ("01234\n6789abcde\nhijklmn", 16, format!("01234\n{}hijklmn", note(10))),
-            // Farther from it a line is cut.
+            // Lines that end farther from the cut are split.
             ("0123\n56789abcd\nfghijkl", 16, format!("0123\n567\n{}fghijkl", note(7))),
             ("ab\ncdefghijklmnopqrs\ntu", 8, format!("ab\n{}s\ntu", note(16))),
         ] {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_character_waits_for_its_rest() {
+    fn incomplete_character_waits() {
         for (bytes, ready) in [
             (&b""[..], 0),
             (b"a", 1),
@@ -268,18 +268,18 @@ mod tests {
             (b"\x80\x80\x80\x80", 4),
             (b"ab\xC3", 2),
         ] {
-            assert_eq!(whole(bytes), ready, "{bytes:?}");
+            assert_eq!(complete_len(bytes), ready, "{bytes:?}");
         }
     }
 
     #[test]
-    fn what_goes_by_unheard_is_counted() {
+    fn dropped_bytes_are_counted() {
         let got = RefCell::new(Vec::new());
         let say = |piece: &str| got.borrow_mut().push(piece.to_owned());
         let mut pieces = OutputPieces::new(&say);
         pieces.flush(true);
         pieces.waiting = vec![b'a'; PIECE];
-        pieces.since = Instant::now();
+        pieces.sent_at = Instant::now();
         pieces.take(b"bcd");
         pieces.flush(true);
         pieces.take(b"e");

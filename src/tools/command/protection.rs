@@ -1,13 +1,13 @@
-//! What keeps a command in on this system, and what does not, in the words that a person reads before a yes.
-//! Not for: doing it (`sandbox`).
+//! Sentences about a command's protection on this system, shown before a person approves the command.
+//! Not for: the protection itself (`sandbox`).
 
 use super::credentials;
-use crate::tools::acting::ActingTools;
-use crate::tools::sandbox::{Means, Space, largest_file};
+use crate::tools::effects::EffectTools;
+use crate::tools::sandbox::{Namespaces, Protections, largest_file};
 use std::os::unix::fs::MetadataExt as _;
 
-/// A sentence for each part.
-pub(crate) fn told(acts: &ActingTools, means: Means) -> Vec<String> {
+/// One sentence for each kind of protection.
+pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
         "every process it starts ends with it"
     } else {
@@ -15,14 +15,15 @@ pub(crate) fn told(acts: &ActingTools, means: Means) -> Vec<String> {
     };
     let bounds = format!(
         "limits: {} processes, {} GB a file, no input, no terminal",
-        acts.options.processes,
+        effects.options.processes,
         largest_file() >> 30
     );
-    let mut said = vec![files(acts, means), namespaces(means), calls(acts.options.network, means)];
-    said.extend(["filtered environment, no secrets".into(), bounds, whole.into()]);
+    let mut sentences =
+        vec![files(effects, protections), namespaces(protections), calls(effects.options.network, protections)];
+    sentences.extend(["filtered environment, no secrets".into(), bounds, whole.into()]);
     if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
-        let own = acts.root.metadata().is_ok_and(|meta| meta.uid() == 0);
-        said.push(if own {
+        let own = effects.root.metadata().is_ok_and(|meta| meta.uid() == 0);
+        sentences.push(if own {
             "privileges: none of root's; only root's own files can be written".into()
         } else {
             "privileges: root's, only to read and write files of other users, since the workspace belongs to \
@@ -30,28 +31,28 @@ pub(crate) fn told(acts: &ActingTools, means: Means) -> Vec<String> {
                 .into()
         });
     }
-    if means.space == Space::None {
+    if protections.namespaces == Namespaces::None {
         let hidden = credentials::copies().into_iter();
-        said.extend(hidden.map(|(path, _)| {
+        sentences.extend(hidden.map(|(path, _)| {
             format!("hidden: {}, which may contain credentials; programs that must read them fail", path.display())
         }));
     }
-    said
+    sentences
 }
 
-fn files(acts: &ActingTools, means: Means) -> String {
-    let more = match acts.options.writable.len() {
+fn files(effects: &EffectTools, protections: Protections) -> String {
+    let more = match effects.options.writable.len() {
         0 => String::new(),
         1 => " and one more folder".into(),
         count => format!(" and {count} more folders"),
     };
-    // `edit_file` and `write_file` are asked about such files alone; a command is asked about as a whole.
+    // `edit_file` and `write_file` ask about such files one by one; a command is approved as a whole.
     let writes = format!(
         "writes only in the workspace (.git, and AGENTS.md and other files that control pleach, too) and a temporary \
             folder{more}"
     );
-    match (means.landlock, means.space) {
-        (0, Space::None) => "no landlock on this system: the command can read and write whatever you can".into(),
+    match (protections.landlock, protections.namespaces) {
+        (0, Namespaces::None) => "no landlock on this system: the command can read and write whatever you can".into(),
         (0, _) => format!(
             "no landlock on this system: the command can read whatever you can, credentials too; \
             {writes}"
@@ -62,30 +63,30 @@ fn files(acts: &ActingTools, means: Means) -> String {
     }
 }
 
-fn namespaces(means: Means) -> String {
-    let signals = if means.landlock < 6 { " and can end yours" } else { "" };
-    match means.space {
-        Space::Whole => {
+fn namespaces(protections: Protections) -> String {
+    let signals = if protections.landlock < 6 { " and can end yours" } else { "" };
+    match protections.namespaces {
+        Namespaces::Full => {
             "namespaces: sees only its own processes; files elsewhere keep their mode, owner and times".into()
         }
-        Space::Mounts => {
+        Namespaces::Mounts => {
             format!("namespaces: files elsewhere keep their mode, owner and times; sees other processes{signals}")
         }
-        Space::None if means.seccomp => format!(
+        Namespaces::None if protections.seccomp => format!(
             "no namespaces on this system: the command can change modes and times of your files anywhere (not to \
                 set-user-id or world-writable), and sees other processes{signals}"
         ),
-        Space::None => format!(
+        Namespaces::None => format!(
             "no namespaces on this system: the command can change modes, owners, times and attributes of your \
                 files anywhere, and limits and priorities of your processes{signals}"
         ),
     }
 }
 
-fn calls(network: bool, means: Means) -> String {
-    let others = if means.space == Space::Whole { "" } else { " and reach into other processes" };
-    match (means.seccomp, network) {
-        (false, false) if means.landlock >= 4 => "no seccomp on this system: no TCP, but other sockets".into(),
+fn calls(network: bool, protections: Protections) -> String {
+    let others = if protections.namespaces == Namespaces::Full { "" } else { " and reach into other processes" };
+    match (protections.seccomp, network) {
+        (false, false) if protections.landlock >= 4 => "no seccomp on this system: no TCP, but other sockets".into(),
         (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
         (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".into(),
         (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".into(),

@@ -1,14 +1,14 @@
-//! `run`: a command of the shell in the workspace, kept in by what the system offers, listened to, and ended in time.
-//! Not for: the cage itself (`sandbox`).
+//! `run`: a shell command in the workspace, confined by what the system offers, with live output and a time limit.
+//! Not for: the sandbox itself (`sandbox`).
 
 use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;
 use super::{credentials, environment, protection};
 use crate::domain::tool::consent::Command;
 use crate::domain::tool::trace::{Done, ShortenedResult, ToolObserver, ToolOutput, ToolStatus};
-use crate::tools::acting::ActingTools;
 use crate::tools::args::{Args, beneath};
-use crate::tools::sandbox::{self, Means, Orders, Report, Space, Stage};
+use crate::tools::effects::EffectTools;
+use crate::tools::sandbox::{self, Instructions, Namespaces, Protections, Report, Stage};
 use crate::tools::{ToolFailure, Workspace, failed, shown, stop};
 use cap_std::fs::MetadataExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,15 +22,15 @@ use std::time::{Duration, Instant};
 
 /// The longest command line, in bytes.
 const LONGEST: usize = 32 << 10;
-/// How often it is looked whether to stop.
+/// How often the loop checks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
-/// How long a guard that was told to stop may take, and how long output may hang on after it.
+/// How long a guard may take to stop, and how long output may stay open after its end.
 const PATIENCE: Duration = Duration::from_secs(12);
 const ECHO: Duration = Duration::from_millis(300);
 
-/// What the call would run.
-pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, ToolFailure> {
-    let acts = acts(space)?;
+/// Works out the command that a call asks for.
+pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFailure> {
+    let effects = effects(space)?;
     let line = args.needed("line")?;
     if line.contains('\0') {
         return Err(ToolFailure::Refused("The command line contains a NUL.".into()));
@@ -48,21 +48,22 @@ pub(crate) fn deed(space: &Workspace, args: &Args) -> Result<Command, ToolFailur
             return Err(ToolFailure::Failed(format!("{} is not a folder.", shown(&folder))));
         }
     }
-    apart(acts)?;
-    let most = acts.options.seconds.max(1);
+    refuse_own_files(effects)?;
+    let most = effects.options.seconds.max(1);
     let seconds = args.number("seconds")?.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
-    let seconds = seconds.unwrap_or(acts.options.usual).clamp(1, most);
-    let means = means(acts)?;
+    let seconds = seconds.unwrap_or(effects.options.usual).clamp(1, most);
+    let protections = protections(effects)?;
     let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::told(acts, means) })
+    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::describe(effects, protections) })
 }
 
-fn acts(space: &Workspace) -> Result<&ActingTools, ToolFailure> {
-    space.acting.as_ref().ok_or_else(|| ToolFailure::Failed("There is no tool \"run\" here.".into()))
+fn effects(space: &Workspace) -> Result<&EffectTools, ToolFailure> {
+    space.effects.as_ref().ok_or_else(|| ToolFailure::Failed("There is no tool \"run\" here.".into()))
 }
 
-/// A cage cannot leave out a part of the folder in which a command may write, nor a home folder that it does not know.
-fn apart(acts: &ActingTools) -> Result<(), ToolFailure> {
+/// Refuses a workspace that contains this program's own files and a relative `HOME`: the sandbox cannot hide part of a
+/// writable folder, or a home folder whose path it does not know.
+fn refuse_own_files(effects: &EffectTools) -> Result<(), ToolFailure> {
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty() && !Path::new(home).is_absolute()) {
         return Err(ToolFailure::Refused(format!(
             "Commands are not run while HOME is a relative path ({}): pleach would not know what to hide. Set \
@@ -70,8 +71,8 @@ fn apart(acts: &ActingTools) -> Result<(), ToolFailure> {
             shown(Path::new(&home))
         )));
     }
-    let own = acts.options.hidden.iter().filter_map(|path| path.canonicalize().ok());
-    match own.into_iter().find(|own| own.starts_with(&acts.root)) {
+    let own = effects.options.hidden.iter().filter_map(|path| path.canonicalize().ok());
+    match own.into_iter().find(|own| own.starts_with(&effects.root)) {
         Some(own) => Err(ToolFailure::Refused(format!(
             "Commands are not run in a folder with pleach's own files ({}).",
             shown(&own)
@@ -80,27 +81,29 @@ fn apart(acts: &ActingTools) -> Result<(), ToolFailure> {
     }
 }
 
-/// What this system can do, asked of a child of this program once.
-fn means(acts: &ActingTools) -> Result<Means, ToolFailure> {
-    acts.means.get_or_init(|| probe(acts)).clone().map_err(ToolFailure::Failed)
+/// The protections that this system offers, probed once in a child process.
+fn protections(effects: &EffectTools) -> Result<Protections, ToolFailure> {
+    effects.protections.get_or_init(|| probe(effects)).clone().map_err(ToolFailure::Failed)
 }
 
-fn probe(acts: &ActingTools) -> Result<Means, String> {
-    let most = if cfg!(target_os = "linux") { [Space::Whole, Space::Mounts].as_slice() } else { &[] };
-    // The less a command has for itself, the less is needed to give it that.
-    most.iter().find_map(|space| try_out(acts, *space).ok()).map_or_else(|| try_out(acts, Space::None), Ok)
+fn probe(effects: &EffectTools) -> Result<Protections, String> {
+    let most = if cfg!(target_os = "linux") { [Namespaces::Full, Namespaces::Mounts].as_slice() } else { &[] };
+    // Try the strongest isolation first.
+    most.iter()
+        .find_map(|namespaces| probe_namespaces(effects, *namespaces).ok())
+        .map_or_else(|| probe_namespaces(effects, Namespaces::None), Ok)
 }
 
-/// What a command would have that has so much of the system for itself.
-fn try_out(acts: &ActingTools, space: Space) -> Result<Means, String> {
-    let told = |error: &dyn std::fmt::Display| {
+/// Probes what protections a command would have with these namespaces.
+fn probe_namespaces(effects: &EffectTools, namespaces: Namespaces) -> Result<Protections, String> {
+    let fail = |error: &dyn std::fmt::Display| {
         format!(
             "Commands can't be confined here: {error}. Nothing was \
         run."
         )
     };
-    let orders = orders(acts, Stage::Probe, Means { space, ..Means::default() });
-    let mut child = program(acts)
+    let instructions = instructions(effects, Stage::Probe, Protections { namespaces, ..Protections::default() });
+    let mut child = program(effects)
         .and_then(|program| {
             std::process::Command::new(program)
                 .arg(sandbox::ARGUMENT)
@@ -110,45 +113,45 @@ fn try_out(acts: &ActingTools, space: Space) -> Result<Means, String> {
                 .stderr(Stdio::null())
                 .spawn()
         })
-        .map_err(|error| told(&error))?;
+        .map_err(|error| fail(&error))?;
     if let Some(mut input) = child.stdin.take() {
-        let _ = send(&mut input, &orders);
+        let _ = send(&mut input, &instructions);
     }
-    let output = child.wait_with_output().map_err(|error| told(&error))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| told(&"the program does not answer its own call"))
+    let output = child.wait_with_output().map_err(|error| fail(&error))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| fail(&"the program does not answer its own call"))
 }
 
-fn program(acts: &ActingTools) -> io::Result<PathBuf> {
-    acts.options.program.clone().map_or_else(sandbox::this_program, Ok)
+fn program(effects: &EffectTools) -> io::Result<PathBuf> {
+    effects.options.program.clone().map_or_else(sandbox::this_program, Ok)
 }
 
-fn send(input: &mut ChildStdin, orders: &Orders) -> io::Result<()> {
-    let text = serde_json::to_string(orders)?;
+fn send(input: &mut ChildStdin, instructions: &Instructions) -> io::Result<()> {
+    let text = serde_json::to_string(instructions)?;
     input.write_all(format!("{text}\n").as_bytes())?;
     input.flush()
 }
 
-fn orders(acts: &ActingTools, stage: Stage, need: Means) -> Orders {
+fn instructions(effects: &EffectTools, stage: Stage, need: Protections) -> Instructions {
     let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
-    Orders {
+    Instructions {
         stage,
         line: String::new(),
-        root: acts.root.clone().into_os_string(),
+        root: effects.root.clone().into_os_string(),
         identity: (0, 0),
         folder: OsString::new(),
-        network: acts.options.network,
-        writable: names(&acts.options.writable),
-        readable: names(&acts.options.readable),
-        hidden: names(&acts.options.hidden),
+        network: effects.options.network,
+        writable: names(&effects.options.writable),
+        readable: names(&effects.options.readable),
+        hidden: names(&effects.options.hidden),
         covers: Vec::new(),
         threads: 0,
-        processes: acts.options.processes,
+        processes: effects.options.processes,
         need,
         priority: 0,
     }
 }
 
-/// Copies of settings without credentials, each with the file over which it is laid.
+/// Copies of settings without credentials, each with the file that it replaces.
 fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
     let clean = credentials::copies().into_iter().enumerate().map(|(number, (path, text))| {
         let copy = settings.join(format!("copy-{number}"));
@@ -158,7 +161,7 @@ fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
     clean.collect()
 }
 
-/// Writes a file, unless it holds just that: commands under way may be reading it.
+/// Writes a file unless it already has this text, because running commands may be reading it.
 fn keep(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|now| now == text) {
         return Ok(());
@@ -180,49 +183,54 @@ pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolOb
     match Running::start(space, command) {
         Err(error) => Done::said(failed(error)),
         Ok(running) => {
-            let keep = space.acting.as_ref().map_or(0, |acts| acts.options.keep);
+            let keep = space.effects.as_ref().map_or(0, |effects| effects.options.keep);
             running.listen((space.limit, keep), command.seconds, watch)
         }
     }
 }
 
-/// A command under way.
+/// A running command.
 struct Running {
     guard: Child,
-    /// While this is open the command goes on.
+    /// The command runs as long as this pipe is open.
     hold: Option<ChildStdin>,
     output: PipeReader,
     report: Option<ChildStderr>,
-    /// Its folder stays as long as it runs.
+    /// Keeps the scratch folder while the command runs.
     _scratch: Arc<Scratch>,
 }
 
 impl Running {
     fn start(space: &Workspace, command: &Command) -> Result<Self, ToolFailure> {
-        let acts = acts(space)?;
-        apart(acts)?;
+        let effects = effects(space)?;
+        refuse_own_files(effects)?;
         beneath(&command.folder)?;
-        let means = means(acts)?;
-        Self::spawn(space, acts, command, means).map_err(|error| {
+        let protections = protections(effects)?;
+        Self::spawn(space, effects, command, protections).map_err(|error| {
             ToolFailure::Failed(format!("The command could not be started: {error}. Nothing was run."))
         })
     }
 
-    fn spawn(space: &Workspace, acts: &ActingTools, command: &Command, means: Means) -> io::Result<Self> {
-        let scratch = acts.scratch()?;
+    fn spawn(
+        space: &Workspace,
+        effects: &EffectTools,
+        command: &Command,
+        protections: Protections,
+    ) -> io::Result<Self> {
+        let scratch = effects.scratch()?;
         let meta = space.root.dir_metadata()?;
         let settings = scratch.settings();
         let git = settings.join("gitconfig");
         keep(&git, &credentials::of_git())?;
-        let orders = Orders {
+        let instructions = Instructions {
             covers: covers(&settings)?,
             line: command.line.clone(),
             identity: (meta.dev(), meta.ino()),
             folder: command.folder.clone().into(),
-            ..orders(acts, Stage::Guard, means)
+            ..instructions(effects, Stage::Guard, protections)
         };
         let (output, input) = io::pipe()?;
-        let mut guard = std::process::Command::new(program(acts)?)
+        let mut guard = std::process::Command::new(program(effects)?)
             .arg(sandbox::ARGUMENT)
             .env_clear()
             .envs(environment::filtered(std::env::vars_os(), &scratch.temporary(), &git))
@@ -234,30 +242,30 @@ impl Running {
         let mut hold = guard.stdin.take();
         let report = guard.stderr.take();
         if let Some(hold) = &mut hold {
-            send(hold, &orders)?;
+            send(hold, &instructions)?;
         }
         Ok(Self { guard, hold, output, report, _scratch: scratch })
     }
 
     fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn ToolObserver) -> Done {
         let say = |text: &str| watch.said(text);
-        let (mut heard, mut pieces) = (OutputBuffer::new(limit), OutputPieces::new(&say));
+        let (mut collected, mut pieces) = (OutputBuffer::new(limit), OutputPieces::new(&say));
         let kept_as = watch.kept_as().filter(|_| keep > limit);
         let mut whole = kept_as.as_ref().map(|_| OutputBuffer::new(keep));
-        let (start, mut ended, mut told) = (Instant::now(), None, None::<Instant>);
-        let (mut buffer, mut open, mut gone) = (vec![0; 64 << 10], true, None::<Instant>);
+        let (start, mut ended, mut stop_sent) = (Instant::now(), None, None::<Instant>);
+        let (mut buffer, mut open, mut exited) = (vec![0; 64 << 10], true, None::<Instant>);
         loop {
             if self.ready(open) && open {
                 match self.output.read(&mut buffer) {
                     Ok(0) => open = false,
                     Ok(count) => {
                         let bytes = buffer.get(..count).unwrap_or_default();
-                        heard.take(bytes);
+                        collected.take(bytes);
                         if let Some(whole) = &mut whole {
                             whole.take(bytes);
                         }
                         pieces.take(bytes);
-                        gone = gone.map(|_| Instant::now());
+                        exited = exited.map(|_| Instant::now());
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(_) => open = false,
@@ -268,28 +276,28 @@ impl Running {
                 let up = start.elapsed() >= Duration::from_secs(seconds.into());
                 ended = if watch.cancelled() { Some(EndReason::Cancelled) } else { up.then_some(EndReason::TimeUp) };
             }
-            if ended.is_some() && told.is_none() {
-                // The guard hears that this end is closed.
+            if ended.is_some() && stop_sent.is_none() {
+                // Closing this pipe tells the guard to stop the command.
                 self.hold = None;
-                told = Some(Instant::now());
+                stop_sent = Some(Instant::now());
             }
-            if told.is_some_and(|told| told.elapsed() > PATIENCE) {
+            if stop_sent.is_some_and(|sent| sent.elapsed() > PATIENCE) {
                 let _ = self.guard.kill();
             }
-            if gone.is_none() && !matches!(self.guard.try_wait(), Ok(None)) {
-                gone = Some(Instant::now());
+            if exited.is_none() && !matches!(self.guard.try_wait(), Ok(None)) {
+                exited = Some(Instant::now());
             }
-            // Something that got away may hold the output open.
-            if gone.is_some_and(|gone| !open || gone.elapsed() > ECHO) {
+            // An escaped process may hold the output open.
+            if exited.is_some_and(|exited| !open || exited.elapsed() > ECHO) {
                 break;
             }
         }
         pieces.flush(true);
         let report = self.read_report();
-        answer(heard, whole.zip(kept_as), (ended, seconds), report)
+        answer(collected, whole.zip(kept_as), (ended, seconds), report)
     }
 
-    /// Waits a little for output, or for the guard's end when there can be none any more.
+    /// Waits briefly for output, or for the guard's report once the output is closed.
     fn ready(&self, open: bool) -> bool {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
         let from = if open { Some(PollFd::new(&self.output, PollFlags::IN)) } else { None };
@@ -305,9 +313,9 @@ impl Running {
     }
 }
 
-/// The first line says how it ended; what the command said follows.
+/// Builds the result: the first line says how the command ended, and its output follows.
 fn answer(
-    heard: OutputBuffer,
+    collected: OutputBuffer,
     whole: Option<(OutputBuffer, String)>,
     (ended, seconds): (Option<EndReason>, u32),
     report: Option<Report>,
@@ -317,7 +325,7 @@ fn answer(
     let (status, how) = match (ended, &report) {
         (Some(EndReason::Cancelled), _) => (ToolStatus::Cancelled, "stopped by a person".to_owned()),
         (Some(EndReason::TimeUp), _) => (ToolStatus::Failed, format!("stopped after {seconds} s, its time limit")),
-        (None, Report { swarm: true, .. }) => (ToolStatus::Failed, "stopped: too many processes".to_owned()),
+        (None, Report { too_many: true, .. }) => (ToolStatus::Failed, "stopped: too many processes".to_owned()),
         (None, Report { failed: Some(why), .. }) => (ToolStatus::Failed, format!("not run: {why}")),
         (None, Report { exit: Some(code), .. }) => {
             (if *code == 0 { ToolStatus::Ok } else { ToolStatus::Failed }, format!("exit {code}"))
@@ -326,34 +334,38 @@ fn answer(
         _ if known => (ToolStatus::Failed, "ended for an unknown reason".to_owned()),
         _ => (ToolStatus::Failed, "its guard was ended; some of its processes may still run".to_owned()),
     };
-    let exit = report.exit.filter(|_| ended.is_none() && !report.swarm);
+    let exit = report.exit.filter(|_| ended.is_none() && !report.too_many);
     let mut body = format!("[{how}");
     match report.left {
         0 => {}
         1 => body.push_str("; a process that it left running was ended"),
         _ => body.push_str("; processes that it left running were ended"),
     }
-    let total = heard.total();
+    let total = collected.total();
     if total == 0 {
         body.push_str("; no output");
     }
     body.push_str("]\n");
     let before = body.len() as u64;
-    let (text, cut) = told(&body, heard, whole);
+    let (text, cut) = shown_text(&body, collected, whole);
     body.push_str(&text);
     let full_bytes = (before + total).max(body.len() as u64);
     Done { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
 }
 
-/// What the model reads of what was heard, and what it does not.
-fn told(first: &str, heard: OutputBuffer, whole: Option<(OutputBuffer, String)>) -> (String, Option<ShortenedResult>) {
+/// The text for the model, and how to read the part that was cut.
+fn shown_text(
+    first: &str,
+    collected: OutputBuffer,
+    whole: Option<(OutputBuffer, String)>,
+) -> (String, Option<ShortenedResult>) {
     let again = "were not kept; run it again through grep, head or tail to see them";
-    if !heard.is_cut() {
-        return (heard.text(again), None);
+    if !collected.is_cut() {
+        return (collected.text(again), None);
     }
     let Some((whole, path)) = whole else {
         return (
-            heard.text(again),
+            collected.text(again),
             Some(ShortenedResult { back: "run it again through grep, head or tail".into(), full: None }),
         );
     };
@@ -362,21 +374,21 @@ fn told(first: &str, heard: OutputBuffer, whole: Option<(OutputBuffer, String)>)
         "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
     );
     let back = format!("read_file or search with path {path}");
-    (heard.text(&rest), Some(ShortenedResult { back, full: Some(format!("{first}{}", whole.text(again))) }))
+    (collected.text(&rest), Some(ShortenedResult { back, full: Some(format!("{first}{}", whole.text(again))) }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn heard(limit: usize, text: &str) -> OutputBuffer {
-        let mut heard = OutputBuffer::new(limit);
-        heard.take(text.as_bytes());
-        heard
+    fn collected(limit: usize, text: &str) -> OutputBuffer {
+        let mut collected = OutputBuffer::new(limit);
+        collected.take(text.as_bytes());
+        collected
     }
 
     fn first_line(ended: Option<EndReason>, report: Option<Report>, text: &str) -> (ToolStatus, String, Option<i32>) {
-        let done = answer(heard(400, text), None, (ended, 9), report);
+        let done = answer(collected(400, text), None, (ended, 9), report);
         let first = done.output.body.lines().next().unwrap_or_default().to_owned();
         assert_eq!(done.output.full_bytes, done.output.body.len() as u64);
         assert_eq!(done.output.body[first.len() + 1..], *text);
@@ -384,14 +396,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_says_how_it_ended() {
+    fn first_line_says_how_the_command_ended() {
         use ToolStatus::{Cancelled, Failed, Ok};
         let exit = |code| Report { exit: Some(code), ..Report::default() };
         for (ended, report, status, line, code) in [
             (None, Some(exit(0)), Ok, "[exit 0]", Some(0)),
             (None, Some(exit(3)), Failed, "[exit 3]", Some(3)),
             (None, Some(Report { signal: Some(9), ..Report::default() }), Failed, "[ended by signal 9]", None),
-            (None, Some(Report { swarm: true, ..exit(0) }), Failed, "[stopped: too many processes]", None),
+            (None, Some(Report { too_many: true, ..exit(0) }), Failed, "[stopped: too many processes]", None),
             (None, Some(Report { failed: Some("no shell".into()), ..exit(1) }), Failed, "[not run: no shell]", Some(1)),
             (None, Some(Report::default()), Failed, "[ended for an unknown reason]", None),
             (None, None, Failed, "[its guard was ended; some of its processes may still run]", None),
@@ -420,31 +432,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_can_be_reached_where_it_is_kept() {
+    fn cut_output_names_where_the_rest_is() {
         let text: String = std::iter::repeat_n("0123456789\n", 60).collect();
         let exit = || Some(Report { exit: Some(0), ..Report::default() });
-        let all = answer(heard(2 * text.len(), &text), None, (None, 9), exit());
+        let all = answer(collected(2 * text.len(), &text), None, (None, 9), exit());
         assert_eq!((all.cut, all.output.body), (None, format!("[exit 0]\n{text}")));
-        let lost = answer(heard(200, &text), None, (None, 9), exit());
+        let lost = answer(collected(200, &text), None, (None, 9), exit());
         let body = &lost.output.body;
         assert!(body.contains("were not kept; run it again through grep, head or tail to see them"), "{body}");
         assert_eq!(lost.output.full_bytes, 9 + 660);
         let again = "run it again through grep, head or tail";
         assert_eq!(lost.cut, Some(ShortenedResult { back: again.into(), full: None }));
         let path = || "output:1".to_owned();
-        let kept = answer(heard(200, &text), Some((heard(2_000, &text), path())), (None, 9), exit());
+        let kept = answer(collected(200, &text), Some((collected(2_000, &text), path())), (None, 9), exit());
         assert!(kept.output.body.contains("take \"output:1\" as path: all of it is kept]"), "{}", kept.output.body);
         let full = Some(format!("[exit 0]\n{text}"));
         assert_eq!(kept.cut, Some(ShortenedResult { back: "read_file or search with path output:1".into(), full }));
-        let partly = answer(heard(200, &text), Some((heard(400, &text), path())), (None, 9), exit());
+        let partly = answer(collected(200, &text), Some((collected(400, &text), path())), (None, 9), exit());
         assert!(partly.output.body.contains("all of it is kept but for its middle]"), "{}", partly.output.body);
         assert!(partly.cut.unwrap().full.unwrap().contains("were not kept; run it again"));
-        let short = answer(heard(200, "short"), Some((heard(400, "short"), path())), (None, 9), exit());
+        let short = answer(collected(200, "short"), Some((collected(400, "short"), path())), (None, 9), exit());
         assert_eq!((short.cut, short.output.body.as_str()), (None, "[exit 0]\nshort"));
     }
 
     #[test]
-    fn a_file_is_written_only_where_it_changes() {
+    fn unchanged_file_is_not_rewritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("copy-1");
         let number = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&path).unwrap());
@@ -452,11 +464,11 @@ mod tests {
         let first = fs::File::open(&path).unwrap();
         let before = number();
         keep(&path, "one").unwrap();
-        assert_eq!(number(), before, "left alone");
+        assert_eq!(number(), before, "not rewritten");
         keep(&path, "two").unwrap();
-        assert_ne!(number(), before, "another file in its place");
+        assert_ne!(number(), before, "replaced by another file");
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(io::read_to_string(first).unwrap(), "one", "who reads it goes on reading");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+        assert_eq!(io::read_to_string(first).unwrap(), "one", "an open file keeps its content");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
     }
 }

@@ -1,5 +1,5 @@
-//! A folder for a workspace's commands: temporary files, and copies of settings that they may read.
-//! Not for: what stands in the copies (`credentials`).
+//! A temporary folder for a workspace's commands: their temporary files, and copies of settings that they may read.
+//! Not for: the text of the copies (`credentials`).
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const NAME: &str = "pleach-";
-/// Locked while the program lives. Commands can neither write nor read it.
+/// Locked while the program runs. Commands can neither read nor write it.
 const LOCK: &str = "lock";
-/// After this time a folder that nobody ever locked, as earlier versions made them, is nobody's any more.
+/// The age after which an unlocked folder, as earlier versions made them, counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
 
-/// The folder, there until this is dropped.
+/// The folder; removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -25,7 +25,7 @@ impl Scratch {
     pub(crate) fn new() -> io::Result<Self> {
         let place = std::env::temp_dir().canonicalize()?;
         let name = format!("{NAME}{}", uuid::Uuid::now_v7().simple());
-        // It gets its name only once it is locked, so that nobody clears it away before.
+        // The folder gets its final name only once it is locked, so that no other program removes it.
         let (early, path) = (place.join(format!(".{name}")), place.join(name));
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         make(&early)?;
@@ -41,12 +41,12 @@ impl Scratch {
         self.temporary().is_dir() && self.settings().is_dir()
     }
 
-    /// Where commands write.
+    /// The folder that commands write.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.path.join("tmp")
     }
 
-    /// Which they only read.
+    /// The folder that commands only read.
     pub(crate) fn settings(&self) -> PathBuf {
         self.path.join("settings")
     }
@@ -58,16 +58,16 @@ impl Drop for Scratch {
     }
 }
 
-/// Clears away the folders of programs that have ended without doing it.
+/// Removes folders left behind by programs that ended without cleaning up.
 pub(crate) fn clear() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_named_so(path)) {
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| has_scratch_name(path)) {
         let own = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
         if !own {
             continue;
         }
         match File::open(path.join(LOCK)) {
-            // The lock is held until all is gone.
+            // Hold the lock until everything is removed.
             Ok(lock) if lock.try_lock().is_ok() => drop((fs::remove_dir_all(&path), lock)),
             Err(_) if is_old(&path) => drop(fs::remove_dir_all(&path)),
             Ok(_) | Err(_) => {}
@@ -75,7 +75,7 @@ pub(crate) fn clear() {
     }
 }
 
-fn is_named_so(path: &Path) -> bool {
+fn has_scratch_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(NAME));
     name.is_some_and(|id| id.len() == 32 && uuid::Uuid::try_parse(id).is_ok())
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_program_left_behind_is_cleared_away() {
+    fn only_abandoned_folders_are_removed() {
         let place = std::env::temp_dir().canonicalize().unwrap();
         let make = |name: String| {
             let path = place.join(name);
@@ -105,15 +105,15 @@ mod tests {
         }
         let own = Scratch::new().unwrap();
         clear();
-        assert!(!left.exists(), "nobody holds its lock");
-        assert!(other.exists() && early.exists() && own.is_there(), "not named so, just made, held");
+        assert!(!left.exists(), "no program holds its lock");
+        assert!(other.exists() && early.exists() && own.is_there(), "another name, too recent, locked");
         for path in [other, early] {
             fs::remove_dir_all(path).unwrap();
         }
     }
 
     #[test]
-    fn names_and_ages_of_what_may_be_cleared_away() {
+    fn names_and_ages_of_abandoned_folders() {
         let id = uuid::Uuid::now_v7();
         for (name, is) in [
             (format!("/tmp/{NAME}{}", id.simple()), true),
@@ -122,7 +122,7 @@ mod tests {
             (format!("/tmp/.{NAME}{}", id.simple()), false),
             (format!("/tmp/{}", id.simple()), false),
         ] {
-            assert_eq!(is_named_so(Path::new(&name)), is, "{name}");
+            assert_eq!(has_scratch_name(Path::new(&name)), is, "{name}");
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_there_with_both_of_its_parts() {
+    fn scratch_needs_both_folders() {
         let scratch = Scratch::new().unwrap();
         let path = scratch.path.clone();
         assert!(

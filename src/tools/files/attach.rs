@@ -1,5 +1,5 @@
-//! Names and texts of files for a person who writes a message, by the same rules as the model's tools.
-//! Not for: the model's own reading (`read`, `list`).
+//! File names and texts for a person who attaches files to a message, under the same rules as the model's tools.
+//! Not for: the model's own tools (`read`, `list`).
 
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
@@ -8,12 +8,12 @@ use crate::tools::{ToolFailure, Workspace, shown, stop};
 use std::io::Read as _;
 use std::path::Path;
 
-/// Levels of folders that are gone down.
+/// How many levels of folders are searched.
 const DEEPEST: usize = 64;
 
-/// Paths of files that no rule leaves out, in order, and whether there are more.
-pub(crate) fn files(space: &Workspace, most: usize, eyes: ToolVisibility<'_>) -> (Vec<String>, bool) {
-    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, eyes) else { return (Vec::new(), false) };
+/// The sorted paths of files that no rule excludes, and whether there are more than `most`.
+pub(crate) fn files(space: &Workspace, most: usize, visibility: ToolVisibility<'_>) -> (Vec<String>, bool) {
+    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, visibility) else { return (Vec::new(), false) };
     let mut names = Vec::new();
     while let Some(entry) = walk.next() {
         if entry.kind != Kind::File {
@@ -28,10 +28,15 @@ pub(crate) fn files(space: &Workspace, most: usize, eyes: ToolVisibility<'_>) ->
     (names, false)
 }
 
-/// The whole text of a file of at most so many bytes.
-pub(crate) fn text(space: &Workspace, path: &str, most: u64, eyes: ToolVisibility<'_>) -> Result<String, ToolFailure> {
+/// The whole text of a file of at most `most` bytes.
+pub(crate) fn text(
+    space: &Workspace,
+    path: &str,
+    most: u64,
+    visibility: ToolVisibility<'_>,
+) -> Result<String, ToolFailure> {
     let path = Path::new(path);
-    let (file, size) = space.open_seen(path, eyes)?;
+    let (file, size) = space.open_visible(path, visibility)?;
     let too_large = |size: u64| {
         ToolFailure::Refused(format!("{} has {} bytes, more than {}.", shown(path), grouped(size), grouped(most)))
     };

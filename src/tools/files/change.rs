@@ -1,5 +1,5 @@
-//! Changes of files, done: what a person took of them is written, what happened is said.
-//! Not for: working out what would change (`edit`).
+//! Carries out file changes: writes the hunks that a person approved, and reports the result.
+//! Not for: working out the changes (`edit`).
 
 use super::diff;
 use super::place::Place;
@@ -10,10 +10,10 @@ use crate::tools::args::beneath;
 use crate::tools::{ToolFailure, Workspace, failed};
 use std::fmt::Write as _;
 
-/// Lines around each change in what the model reads.
+/// Context lines around each change in the result.
 const AROUND: usize = 2;
 
-/// Writes the chosen hunks of each file.
+/// Writes the approved hunks of each file.
 pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<bool>]) -> Done {
     let (mut written, mut said, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
     for (place, change) in changes.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
     }
 }
 
-/// Writes one file, and gives what really changed.
+/// Writes one file and returns the change that was really made.
 fn one(space: &Workspace, change: &FileChange, taken: &[bool]) -> Result<FileChange, ToolFailure> {
     let path = beneath(&change.path)?;
     if change.after.is_none() {
@@ -82,7 +82,7 @@ fn tell(said: &mut String, change: &FileChange, done: Option<&FileChange>, taken
     }
 }
 
-/// What the model reads of a long difference.
+/// Cuts a long diff in the result.
 fn cut(mut said: String, limit: usize) -> String {
     if said.len() <= limit {
         return said;
@@ -95,7 +95,7 @@ fn cut(mut said: String, limit: usize) -> String {
     said
 }
 
-/// Gives a file the text that it had, for undo and redo.
+/// Restores an earlier text of a file, for undo and redo.
 pub(crate) fn put_back(
     space: &Workspace,
     path: &str,

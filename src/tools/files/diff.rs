@@ -1,15 +1,15 @@
-//! What differs between two texts, line by line, as hunks.
-//! Not for: showing it (`domain::tool::consent`).
+//! The difference between two texts as hunks of lines.
+//! Not for: displaying it (`domain::tool::consent`).
 
 use crate::domain::tool::consent::{FileChange, Hunk};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the shortest difference is looked for; after that a correct, longer one is taken.
+/// How long to look for the shortest difference. After that a longer, still correct one is used.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A file before and after, with its hunks.
+/// Builds a file change with its hunks.
 pub(crate) fn change(path: &str, before: Option<Arc<str>>, after: &str) -> FileChange {
     let hunks = hunks(before.as_deref().unwrap_or_default(), after);
     FileChange { path: path.to_owned(), before, after: Some(after.into()), hunks }
@@ -20,7 +20,7 @@ fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let deadline = Instant::now() + PATIENCE;
     let steps = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)).into_iter();
-    // What goes and what comes in its place is one step.
+    // A replacement is one step, not a deletion and an insertion.
     let differs = steps.filter(|step| !matches!(step, DiffOp::Equal { .. }));
     differs.map(|step| Hunk { old: step.old_range(), new: step.new_range() }).collect()
 }
@@ -31,15 +31,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn hunks_are_parted_by_lines_that_stay() {
+    fn hunks_are_separated_by_unchanged_lines() {
         let change = change("f", Some("a\nb\nc\nd".into()), "a\nB\nB2\nc\nd\n");
         assert_eq!(change.hunks, [Hunk { old: 1..2, new: 1..3 }, Hunk { old: 3..4, new: 4..5 }]);
-        assert_eq!(change.with(&[true, false]), "a\nB\nB2\nc\nd", "the missing end of line is kept");
+        assert_eq!(change.with(&[true, false]), "a\nB\nB2\nc\nd", "the missing line end is kept");
     }
 
-    /// Texts for which the shortest difference takes long to find: the deadline ends that, and it is correct all the same.
+    /// Texts whose shortest difference takes long to find: the deadline ends the search, and the result is still
+    /// correct.
     #[test]
-    fn hostile_texts_end() {
+    fn deadline_ends_slow_differences() {
         let text = |salt: u64| {
             let mut state = salt;
             let mut line = || {
@@ -52,7 +53,10 @@ mod tests {
         let change = change("f", Some(before.as_str().into()), &after);
         assert_eq!(change.with(&[]), after);
         assert_eq!(change.with(&vec![false; change.hunks.len()]), before);
-        assert!(change.hunks.windows(2).all(|pair| pair[0].old.end < pair[1].old.start), "lines stay between them");
+        assert!(
+            change.hunks.windows(2).all(|pair| pair[0].old.end < pair[1].old.start),
+            "unchanged lines are between the hunks"
+        );
     }
 
     proptest! {

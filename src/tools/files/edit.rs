@@ -1,4 +1,4 @@
-//! `edit_file` and `write_file`: the new text of a file, worked out without writing anything.
+//! `edit_file` and `write_file`: computes a file's new text without writing anything.
 //! Not for: writing it (`change`).
 
 use super::diff;
@@ -10,14 +10,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most edits in one call.
+/// The most edits in one call.
 const MOST_EDITS: usize = 200;
-/// How many lines of a file are looked at for those nearest to a text that does not occur.
-const REACH: usize = 5_000;
-/// How many lines around are shown.
-const SHOWN: usize = 12;
+/// How many lines of a file are compared when a text does not occur.
+const LINES_COMPARED: usize = 5_000;
+/// How many lines are shown as the nearest match.
+const LINES_SHOWN: usize = 12;
 
-/// What `edit_file` would do.
+/// Computes the change of `edit_file`.
 pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
@@ -36,17 +36,20 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     let before = now.text;
     let crlf = all_crlf(&before);
     let mut after = before.to_string();
-    // One edit may also stand beside the path, outside a list.
+    // A single edit may also be given beside the path, without a list.
     let each: Vec<&Args> = if edits.is_empty() { vec![args] } else { edits.iter().collect() };
     for (index, edit) in each.iter().enumerate() {
         let old = edit.needed("old")?;
         let new = edit
             .text("new")?
             .ok_or_else(|| ToolFailure::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
-        let wish = Replacement { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
-        after =
-            if crlf { wish.replace(&after, &to_crlf(old), &to_crlf(new))? } else { wish.replace(&after, old, new)? };
-        within(&path, &after)?;
+        let replacement = Replacement { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
+        after = if crlf {
+            replacement.replace(&after, &to_crlf(old), &to_crlf(new))?
+        } else {
+            replacement.replace(&after, old, new)?
+        };
+        check_size(&path, &after)?;
     }
     if *before == *after {
         return Err(ToolFailure::Failed(format!(
@@ -57,18 +60,18 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     Ok(diff::change(&named(&path), Some(before), &after))
 }
 
-/// What `write_file` would do.
+/// Computes the change of `write_file`.
 pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
     let text = args.text("text")?.ok_or_else(|| ToolFailure::Failed("The argument text is missing.".into()))?;
-    within(&path, text)?;
+    check_size(&path, text)?;
     if text.contains('\0') {
         return Err(ToolFailure::Failed("The text contains a NUL; only text files are written.".into()));
     }
     let now = Place::find(space, &path, false)?.map(|place| place.current()).transpose()?.flatten();
     let before: Option<Arc<str>> = now.map(|now| now.text);
-    // A file with CRLF ends keeps them, or each of its lines would differ.
+    // A CRLF file keeps its line endings. Otherwise every line would differ.
     let keep = before.as_deref().is_some_and(all_crlf) && !text.contains('\r');
     let after = if keep { to_crlf(text) } else { text.to_owned() };
     if before.as_deref() == Some(after.as_str()) {
@@ -77,12 +80,12 @@ pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, ToolFa
     Ok(diff::change(&named(&path), before, &after))
 }
 
-/// The path as rules and screens name it.
+/// The path as rules and screens write it.
 fn named(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-fn within(path: &Path, text: &str) -> Result<(), ToolFailure> {
+fn check_size(path: &Path, text: &str) -> Result<(), ToolFailure> {
     if text.len() as u64 <= LARGEST {
         return Ok(());
     }
@@ -93,7 +96,7 @@ fn within(path: &Path, text: &str) -> Result<(), ToolFailure> {
     )))
 }
 
-/// Whether every line that ends does so with CRLF.
+/// Whether every line ends with CRLF.
 fn all_crlf(text: &str) -> bool {
     let ends = text.matches('\n').count();
     ends > 0 && text.matches("\r\n").count() == ends
@@ -114,9 +117,9 @@ impl Replacement<'_> {
     fn replace(&self, text: &str, old: &str, new: &str) -> Result<String, ToolFailure> {
         let places: Vec<usize> = text.match_indices(old).map(|(at, _)| at).take(1_000).collect();
         match places.as_slice() {
-            [] => Err(self.nowhere(text, old)),
+            [] => Err(self.not_found(text, old)),
             [_] => Ok(text.replacen(old, new, 1)),
-            // What grows beyond bounds is seen before it is made.
+            // Check the size before building the text.
             _ if self.all => {
                 let more = text.matches(old).count() * new.len().saturating_sub(old.len());
                 if (text.len() + more) as u64 > LARGEST {
@@ -140,17 +143,17 @@ impl Replacement<'_> {
         }
     }
 
-    /// Says so, with the lines that are most like it.
-    fn nowhere(&self, text: &str, old: &str) -> ToolFailure {
+    /// The error for a text that does not occur, with the most similar lines.
+    fn not_found(&self, text: &str, old: &str) -> ToolFailure {
         let mut said = format!(
             "The old text of edit {} does not occur in {}. Nothing was changed.",
             self.number,
             shown(self.path)
         );
-        let lines: Vec<&str> = text.lines().take(REACH).collect();
+        let lines: Vec<&str> = text.lines().take(LINES_COMPARED).collect();
         let wanted: Vec<&str> = old.lines().collect();
         if let Some((from, alike)) = nearest(&lines, &wanted) {
-            let to = (from + wanted.len().clamp(1, SHOWN)).min(lines.len());
+            let to = (from + wanted.len().clamp(1, LINES_SHOWN)).min(lines.len());
             let why = if alike { " (they differ only in white space)" } else { "" };
             let _ = write!(said, " The nearest lines{why}, each after its number and a bar:");
             for (at, line) in lines.iter().enumerate().take(to).skip(from) {
@@ -161,12 +164,12 @@ impl Replacement<'_> {
     }
 }
 
-/// The line of a byte, from 1.
+/// The line number of a byte offset, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A line for comparing: its words, and the whole without its white space.
+/// A line prepared for comparison: its words, and its text without whitespace.
 struct ComparableLine<'a> {
     bare: String,
     words: Vec<&'a str>,
@@ -180,7 +183,7 @@ impl<'a> ComparableLine<'a> {
         Self { bare: line.split_whitespace().collect(), words: words.take(40).collect() }
     }
 
-    /// 4 where they are the same but for white space, else up to 3 by the words that they share.
+    /// Returns 4 when the lines differ only in white space, otherwise 0 to 3 by the share of common words.
     fn likeness(&self, line: &Self) -> usize {
         if self.bare.is_empty() || line.bare.is_empty() {
             return 0;
@@ -193,9 +196,11 @@ impl<'a> ComparableLine<'a> {
     }
 }
 
-/// The first of the lines that are most like those wanted, and whether only white space differs; none where nothing is.
+/// The start of the most similar lines, and whether they differ only in white space. Returns `None` when no line is
+/// similar.
 fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
-    let wanted: Vec<ComparableLine<'_>> = wanted.iter().take(SHOWN).map(|line| ComparableLine::of(line)).collect();
+    let wanted: Vec<ComparableLine<'_>> =
+        wanted.iter().take(LINES_SHOWN).map(|line| ComparableLine::of(line)).collect();
     let lines: Vec<ComparableLine<'_>> = lines.iter().map(|line| ComparableLine::of(line)).collect();
     let mut best = (0, 0, false);
     for from in 0..lines.len() {

@@ -1,5 +1,5 @@
 //! Ignore rules (`.gitignore`, `.ignore`) on the way down a tree, read through the workspace's descriptor.
-//! Not for: global git settings; a workspace speaks for itself.
+//! Not for: global git settings. Only the workspace's own rules apply.
 
 use crate::tools::Workspace;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -7,10 +7,10 @@ use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The largest rules file that is read.
+/// The largest rules file that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// The rules of a folder, before those of the folders above.
+/// The rules of a folder, which take precedence over those of its parents.
 #[derive(Clone, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 
@@ -20,7 +20,7 @@ struct Level {
 }
 
 impl Rules {
-    /// The rules inside `folder`, whose parent's are these.
+    /// The rules inside `folder`, given the rules of its parent.
     pub(crate) fn enter(&self, space: &Workspace, folder: &Path) -> Self {
         let own: Vec<Gitignore> = [".ignore", ".gitignore"]
             .into_iter()
@@ -30,7 +30,7 @@ impl Rules {
                 file.take(LARGEST).read_to_end(&mut text).ok()?;
                 let mut builder = GitignoreBuilder::new(folder);
                 for line in String::from_utf8_lossy(&text).lines() {
-                    // A line that is no pattern is passed over, as git does.
+                    // Skip invalid patterns, as git does.
                     let _ = builder.add_line(None, line);
                 }
                 builder.build().ok()
@@ -39,7 +39,7 @@ impl Rules {
         if own.is_empty() { self.clone() } else { Self(Some(Rc::new(Level { own, above: self.clone() }))) }
     }
 
-    /// The rules inside `folder`, starting at the root.
+    /// The rules inside `folder`, collected from the root down.
     pub(crate) fn down_to(space: &Workspace, folder: &Path) -> Self {
         let mut rules = Self::default().enter(space, Path::new(""));
         let mut path = std::path::PathBuf::new();
@@ -50,8 +50,8 @@ impl Rules {
         rules
     }
 
-    /// Whether a path is left out: the nearest rule that says anything decides.
-    pub(crate) fn leave_out(&self, path: &Path, is_dir: bool) -> bool {
+    /// Whether a path is ignored. The nearest matching rule decides.
+    pub(crate) fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
         if path.file_name().is_some_and(|name| name == ".git") {
             return true;
         }

@@ -1,5 +1,5 @@
-//! `list_dir`: the entries of a folder, some levels deep, with sizes.
-//! Not for: contents.
+//! `list_dir`: the entries of a folder, down to a given depth, with sizes.
+//! Not for: contents of files.
 
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
@@ -7,18 +7,18 @@ use crate::tools::args::Args;
 use crate::tools::{ToolFailure, ToolText, Workspace, shown};
 use std::fmt::Write;
 
-/// The most entries that are looked at.
+/// The most entries that are visited.
 const MOST: usize = 20_000;
 
 pub(crate) fn run(
     space: &Workspace,
     args: &Args,
-    eyes: ToolVisibility<'_>,
+    visibility: ToolVisibility<'_>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ToolText, ToolFailure> {
     let path = args.path()?;
     let depth = args.number("depth")?.unwrap_or(1).min(64);
-    let mut walk = Walk::new(space, &path, usize::try_from(depth).unwrap_or(64), eyes)?;
+    let mut walk = Walk::new(space, &path, usize::try_from(depth).unwrap_or(64), visibility)?;
     let (mut body, mut full, mut seen, mut left) = (String::new(), 0_u64, 0_usize, 0_usize);
     let mut odd_names = false;
     while let Some(entry) = walk.next() {
@@ -56,8 +56,8 @@ pub(crate) fn run(
     if odd_names {
         body.push_str("[names that are not UTF-8 are shown with U+FFFD; this tool can't open them]\n");
     }
-    if walk.withheld > 0 {
-        let _ = writeln!(body, "{}", withheld(walk.withheld));
+    if walk.hidden > 0 {
+        let _ = writeln!(body, "{}", hidden_note(walk.hidden));
     }
     if walk.unread > 0 {
         let folders = if walk.unread == 1 { "folder" } else { "folders" };
@@ -72,8 +72,8 @@ pub(crate) fn run(
     Ok(ToolText { body, full_bytes, back })
 }
 
-/// What the person's rules keep back, without its names.
-pub(crate) fn withheld(count: usize) -> String {
+/// The note about entries that a rule hides. It does not name them.
+pub(crate) fn hidden_note(count: usize) -> String {
     let what = if count == 1 { "1 file or folder is".to_owned() } else { format!("{count} files or folders are") };
     format!("[{what} withheld by the person's rules]")
 }

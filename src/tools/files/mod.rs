@@ -1,5 +1,5 @@
-//! Tools that read, list, search and change files of the workspace, and what they may show of it.
-//! Not for: commands (`command`), or what a call would do (`acting`).
+//! Tools that read, list, search, and change files of the workspace, and the rules about which files they may show.
+//! Not for: commands (`command`), or options of the tools (`effects`).
 
 pub(super) mod attach;
 pub(super) mod change;

@@ -1,5 +1,5 @@
-//! Where a file is written: its folder as a descriptor, reached step by step from the root without following any link,
-//! and its name there. Reads what it holds, and replaces it in one step if it still holds what is expected.
+//! The place where a file is written: a descriptor of its folder, reached from the root without following links, and
+//! its name there. Reads the file, and replaces it atomically if its content is still as expected.
 //! Not for: deciding what is written.
 
 use crate::domain::base::hash::Hash;
@@ -10,60 +10,60 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The largest file that is changed, and the longest text that is written, in bytes.
+/// The largest file that is changed or written, in bytes.
 pub(crate) const LARGEST: u64 = 2 << 20;
 
-/// A file's place. The file need not exist.
+/// The place of a file, which need not exist.
 pub(crate) struct Place {
     folder: Dir,
     name: OsString,
     path: PathBuf,
 }
 
-/// What a file holds.
+/// The content and metadata of a file.
 pub(crate) struct Current {
     pub(crate) text: Arc<str>,
     mode: Permissions,
 }
 
 impl Place {
-    /// Goes there. None: a folder on the way does not exist, and none was to be made.
+    /// Opens the folder of a file. Returns `None` when a folder is missing and `make` is false.
     pub(crate) fn find(space: &Workspace, path: &Path, make: bool) -> Result<Option<Self>, ToolFailure> {
         let Some(name) = path.file_name() else {
             return Err(ToolFailure::Failed("The path names no file.".into()));
         };
-        let kept = space.kept();
+        let kept = space.protected_places();
         let mut folder = space.root.try_clone().map_err(|error| stop(path, &error))?;
         let mut so_far = PathBuf::new();
         for step in path.parent().into_iter().flatten() {
             so_far.push(step);
-            guarded(step, &so_far)?;
+            refuse_protected(step, &so_far)?;
             folder = match enter(&folder, step) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // Where somebody else has just made it, it is entered all the same.
+                    // Another process may have created it at the same time.
                     let created = folder.create_dir(step);
                     enter(&folder, step).map_err(|error| stop(&so_far, &created.err().unwrap_or(error)))?
                 }
-                Err(error) => return Err(no_way(&folder, step, &so_far, &error)),
+                Err(error) => return Err(step_error(&folder, step, &so_far, &error)),
                 Ok(inner) => inner,
             };
             kept.check(&folder.dir_metadata().map_err(|error| stop(&so_far, &error))?, &so_far)?;
         }
-        guarded(name, path)?;
+        refuse_protected(name, path)?;
         if let Ok(meta) = folder.symlink_metadata(name) {
             kept.check(&meta, path)?;
         }
         Ok(Some(Self { folder, name: name.to_owned(), path: path.to_owned() }))
     }
 
-    /// What the file holds; none where there is no file.
+    /// Reads the file. Returns `None` when there is none.
     pub(crate) fn current(&self) -> Result<Option<Current>, ToolFailure> {
         let path = shown(&self.path);
         let file = match open_plain(&self.folder, &self.name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(no_way(&self.folder, &self.name, &self.path, &error)),
+            Err(error) => return Err(step_error(&self.folder, &self.name, &self.path, &error)),
         };
         let meta = file.metadata().map_err(|error| stop(&self.path, &error))?;
         if meta.is_dir() {
@@ -91,25 +91,25 @@ impl Place {
         }
     }
 
-    /// Puts a text there, all of it or nothing, if the file still holds what is expected (none: it does not exist).
+    /// Writes a text atomically if the file's hash is still `expected` (`None`: the file does not exist).
     pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), ToolFailure> {
         let now = self.expect(expected)?;
         if now.as_ref().is_some_and(|now| now.mode.readonly()) {
             return Err(ToolFailure::Failed(format!("{} is read-only; it was not changed.", shown(&self.path))));
         }
-        let waiting = OsString::from(format!(".pleach-{}.tmp", uuid::Uuid::now_v7().simple()));
-        let done = self.fill(&waiting, now.as_ref(), text).map_err(|error| stop(&self.path, &error)).and_then(|()| {
+        let temporary = OsString::from(format!(".pleach-{}.tmp", uuid::Uuid::now_v7().simple()));
+        let done = self.fill(&temporary, now.as_ref(), text).map_err(|error| stop(&self.path, &error)).and_then(|()| {
             self.expect(expected)?;
-            self.take_place(&waiting, now.is_some()).map_err(|error| stop(&self.path, &error))
+            self.move_into_place(&temporary, now.is_some()).map_err(|error| stop(&self.path, &error))
         });
         if done.is_err() || now.is_none() {
-            // Where it took its place by a second name, or not at all, this name goes.
-            let _ = self.folder.remove_file(&waiting);
+            // Remove the temporary name, which is left over when the file was linked or the step failed.
+            let _ = self.folder.remove_file(&temporary);
         }
         done
     }
 
-    /// Removes the file if it still holds what is expected.
+    /// Removes the file if its hash is still `expected`.
     pub(crate) fn remove(&self, expected: Option<Hash>) -> Result<(), ToolFailure> {
         match self.expect(expected)? {
             None => Ok(()),
@@ -130,7 +130,7 @@ impl Place {
         Err(ToolFailure::Failed(format!("{} {what}; it was not changed.", shown(&self.path))))
     }
 
-    /// Writes a new file beside the one that it will replace.
+    /// Writes the new text to a temporary file beside the target.
     fn fill(&self, name: &OsStr, now: Option<&Current>, text: &str) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -147,32 +147,32 @@ impl Place {
         file.sync_all()
     }
 
-    /// A new file takes its place by a second name, which fails where a file has come meanwhile.
-    fn take_place(&self, waiting: &OsStr, replace: bool) -> io::Result<()> {
+    /// Puts the temporary file in place. A new file is hard-linked, which fails if the name was taken in the meantime.
+    fn move_into_place(&self, temporary: &OsStr, replace: bool) -> io::Result<()> {
         if !replace {
-            match self.folder.hard_link(waiting, &self.folder, &self.name) {
+            match self.folder.hard_link(temporary, &self.folder, &self.name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
                 Ok(()) => return Ok(()),
-                // A file system without second names.
+                // The file system has no hard links.
                 Err(_) if self.folder.symlink_metadata(&self.name).is_ok() => {
                     return Err(io::ErrorKind::AlreadyExists.into());
                 }
                 Err(_) => {}
             }
         }
-        self.folder.rename(waiting, &self.folder, &self.name)
+        self.folder.rename(temporary, &self.folder, &self.name)
     }
 }
 
-/// All bytes of a file, none where they are more than are changed: it may grow while it is read.
+/// All bytes of a file, or `None` when there are too many. The file may grow while it is read.
 fn whole(file: impl io::Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
 }
 
-/// What is never written: git's own files, and the file in which a folder sets this program up.
-fn guarded(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
+/// Refuses names that are never written: git's data and this program's settings file for a folder.
+fn refuse_protected(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
     let name = name.to_string_lossy();
     for (own, whose) in [(".git", "part of git's data"), (".pleach.toml", "one of pleach's own files")] {
         if name.eq_ignore_ascii_case(own) {
@@ -182,8 +182,8 @@ fn guarded(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
     Ok(())
 }
 
-/// Why a step did not work: a link is named as what it is.
-fn no_way(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> ToolFailure {
+/// The reason why a folder or file could not be opened. A link is named as a link.
+fn step_error(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> ToolFailure {
     match folder.symlink_metadata(step) {
         Ok(meta) if meta.is_symlink() => ToolFailure::Refused(format!(
             "{} is a link; files are written only by their own path inside the workspace.",
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_grows_while_it_is_read_is_not_taken_for_its_beginning() {
+    fn growing_file_is_not_read_in_part() {
         for (holds, taken) in [(0, Some(0)), (LARGEST, Some(LARGEST)), (LARGEST + 1, None), (u64::MAX, None)] {
             let bytes = whole(io::repeat(b'x').take(holds)).unwrap();
             assert_eq!(bytes.map(|bytes| bytes.len() as u64), taken, "{holds}");

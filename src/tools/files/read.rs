@@ -1,4 +1,4 @@
-//! `read_file`: some lines of a text file, never more of it than is asked for.
+//! `read_file`: a range of lines from a text file, with bounded memory.
 //! Not for: finding files.
 
 use super::visible::ToolVisibility;
@@ -7,33 +7,33 @@ use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// How far into a file a first line is looked for.
+/// How far into a file the first line is looked for, in bytes.
 const REACH: u64 = 64 << 20;
 
-/// What was taken from a file.
+/// The lines read from a file.
 #[derive(Default)]
 struct Taken {
     bytes: Vec<u8>,
     lines: u64,
-    /// Bytes before the first line taken.
+    /// Bytes before the first line.
     skipped: u64,
-    /// More was asked for, but there was no room.
+    /// Whether the size limit cut off lines that were asked for.
     cut: bool,
-    /// The cut is inside a line.
+    /// Whether the cut is inside a line.
     inside: bool,
 }
 
 pub(crate) fn run(
     space: &Workspace,
     args: &Args,
-    eyes: ToolVisibility<'_>,
+    visibility: ToolVisibility<'_>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ToolText, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
     let first = args.number("start_line")?.unwrap_or(1);
     let wanted = args.number("lines")?;
-    let (file, size) = space.open_seen(&path, eyes)?;
+    let (file, size) = space.open_visible(&path, visibility)?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {
@@ -44,7 +44,7 @@ pub(crate) fn run(
     Ok(answer(&path, first, wanted, size, &taken))
 }
 
-/// Some lines of a text that was kept.
+/// Reads lines of a stored text.
 pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let path = PathBuf::from(args.text("path")?.unwrap_or_default());
     let first = args.number("start_line")?.unwrap_or(1);
@@ -55,7 +55,7 @@ pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<ToolText, To
     Ok(answer(&path, first, wanted, text.len() as u64, &taken))
 }
 
-/// Passes over the lines before the first one asked for.
+/// Skips the lines before the first one asked for.
 fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, ToolFailure> {
     let (mut passed, mut line) = (0_u64, 1);
     while line < first {
@@ -97,7 +97,7 @@ fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], ToolF
     reader.fill_buf().map_err(|error| stop(path, &error))
 }
 
-/// Takes lines until there are enough, the file ends or the room does.
+/// Reads lines until there are enough, the file ends, or the size limit is reached.
 fn take(
     reader: &mut impl BufRead,
     path: &Path,
@@ -125,7 +125,7 @@ fn take(
         taken.lines += u64::from(buffer[end - 1] == b'\n');
         reader.consume(end);
     }
-    // Whole lines are better than one more half; only a line longer than all the room is cut inside.
+    // Prefer whole lines. Only a line longer than the limit is cut inside.
     if taken.inside
         && let Some(last) = taken.bytes.iter().rposition(|byte| *byte == b'\n')
     {

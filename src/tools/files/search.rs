@@ -1,7 +1,7 @@
-//! `search`: lines that match a regular expression, by ripgrep's searcher over files opened through the root.
-//! Not for: ranking; matches come in the order of the tree.
+//! `search`: lines that match a regular expression, found by ripgrep's searcher in files opened through the root.
+//! Not for: ranking. Matches come in the order of the tree.
 
-use super::list::withheld;
+use super::list::hidden_note;
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
@@ -12,51 +12,57 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How much of one file is searched, and of all together.
+/// The most bytes searched in one file, and in all files together.
 const FILE: u64 = 16 << 20;
 const TOGETHER: u64 = 512 << 20;
-/// How much of a matching line is shown.
+/// The most bytes shown of a matching line.
 const LINE: usize = 300;
 
 pub(crate) fn run(
     space: &Workspace,
     args: &Args,
-    eyes: ToolVisibility<'_>,
+    visibility: ToolVisibility<'_>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let path = args.path()?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
-    let mut hunt =
-        SearchRun { space, eyes, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } };
+    let mut search_run = SearchRun {
+        space,
+        visibility,
+        matcher,
+        searcher: searcher(),
+        cancelled,
+        found: Found { most, ..Found::default() },
+    };
     let is_folder = path.as_os_str().is_empty()
         || space.root.metadata(&path).map_err(|error| crate::tools::stop(&path, &error))?.is_dir();
     let mut unread = 0;
     if is_folder {
-        let mut walk = Walk::new(space, &path, usize::MAX, eyes)?;
+        let mut walk = Walk::new(space, &path, usize::MAX, visibility)?;
         while let Some(entry) = walk.next() {
             if cancelled() {
                 return Err(ToolFailure::Cancelled);
             }
-            if hunt.found.is_full() || hunt.found.searched >= TOGETHER {
+            if search_run.found.is_full() || search_run.found.searched >= TOGETHER {
                 break;
             }
-            if entry.kind == Kind::File && hunt.file(&entry.path).is_err() {
+            if entry.kind == Kind::File && search_run.file(&entry.path).is_err() {
                 unread += 1;
             }
         }
         unread += walk.unread;
-        hunt.found.withheld = walk.withheld;
+        search_run.found.hidden = walk.hidden;
     } else {
-        hunt.file(&path)?;
+        search_run.file(&path)?;
     }
     if cancelled() {
         return Err(ToolFailure::Cancelled);
     }
-    Ok(hunt.found.answer(unread))
+    Ok(search_run.found.answer(unread))
 }
 
-/// The same in a text that was kept.
+/// Searches a stored text.
 pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
@@ -83,10 +89,10 @@ fn searcher() -> Searcher {
         .build()
 }
 
-/// One search under way.
+/// The state of a search.
 struct SearchRun<'a> {
     space: &'a Workspace,
-    eyes: ToolVisibility<'a>,
+    visibility: ToolVisibility<'a>,
     matcher: RegexMatcher,
     searcher: Searcher,
     cancelled: &'a dyn Fn() -> bool,
@@ -95,7 +101,7 @@ struct SearchRun<'a> {
 
 impl SearchRun<'_> {
     fn file(&mut self, path: &Path) -> Result<(), ToolFailure> {
-        let (file, size) = self.space.open_seen(path, self.eyes)?;
+        let (file, size) = self.space.open_visible(path, self.visibility)?;
         self.found.searched += size.min(FILE);
         self.found.long_files += usize::from(size > FILE);
         let name = shown(path);
@@ -107,7 +113,7 @@ impl SearchRun<'_> {
     }
 }
 
-/// What was found.
+/// The matches of a search.
 #[derive(Default)]
 struct Found {
     body: String,
@@ -115,11 +121,11 @@ struct Found {
     most: u64,
     searched: u64,
     long_files: usize,
-    /// Files and folders that the person's rules keep back.
-    withheld: usize,
-    /// A match had no room any more.
+    /// The number of files and folders that rules hide.
+    hidden: usize,
+    /// Whether a match did not fit.
     cut: bool,
-    /// Bytes of all matches seen, shown or not.
+    /// Bytes of all matches, shown or not.
     bytes: u64,
     lossy: bool,
 }
@@ -150,8 +156,8 @@ impl Found {
         if self.long_files > 0 {
             let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, FILE >> 20);
         }
-        if self.withheld > 0 {
-            let _ = writeln!(body, "{}", withheld(self.withheld));
+        if self.hidden > 0 {
+            let _ = writeln!(body, "{}", hidden_note(self.hidden));
         }
         if unread > 0 {
             let what = if unread == 1 { "file or folder" } else { "files or folders" };
@@ -163,7 +169,7 @@ impl Found {
     }
 }
 
-/// Takes matching lines of one file.
+/// Collects the matching lines of one file.
 struct Lines<'a> {
     name: &'a str,
     limit: usize,

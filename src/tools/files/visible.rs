@@ -1,12 +1,12 @@
-//! What one call may show of the workspace: a person's rules, asked for each file by the name given and by its true name.
-//! Not for: what the rules say (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
+//! Which files one call may show: a person's rules, checked for the given path and for the canonical one.
+//! Not for: the rules themselves (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
 
 use crate::domain::tool::visibility::{FileVisibility, READS};
 use crate::tools::{ToolFailure, Workspace, shown};
 use cap_std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The rules, as they hold for one tool.
+/// The rules as they apply to one tool.
 #[derive(Clone, Copy)]
 pub(crate) struct ToolVisibility<'a> {
     pub(crate) sight: &'a FileVisibility,
@@ -14,17 +14,17 @@ pub(crate) struct ToolVisibility<'a> {
 }
 
 impl<'a> ToolVisibility<'a> {
-    /// For a look of the person's own.
+    /// For a person's own request.
     pub(crate) fn of_person(sight: &'a FileVisibility) -> Self {
         Self { sight, tool: READS }
     }
 
-    /// Whether a file, or a folder with all in it, may be shown.
+    /// Whether a file, or a folder with its contents, may be shown.
     pub(crate) fn show(self, path: &Path) -> bool {
         self.sight.is_open() || self.sight.shows(self.tool, &name(path))
     }
 
-    /// Refuses what may not be shown.
+    /// Refuses a path that may not be shown.
     fn check(self, path: &Path, named: &Path) -> Result<(), ToolFailure> {
         if self.show(path) {
             return Ok(());
@@ -39,23 +39,23 @@ fn name(path: &Path) -> String {
 }
 
 impl Workspace {
-    /// Opens a regular file that may be shown. What was opened is asked about again by its true name, so that no link, also
-    /// one that was put there just now, leads past a rule.
-    pub(in crate::tools) fn open_seen(
+    /// Opens a regular file that may be shown. Checks the canonical path of the opened file again, so that no link,
+    /// even one created a moment ago, bypasses a rule.
+    pub(in crate::tools) fn open_visible(
         &self,
         path: &Path,
-        eyes: ToolVisibility<'_>,
+        visibility: ToolVisibility<'_>,
     ) -> Result<(File, u64), ToolFailure> {
-        eyes.check(path, path)?;
+        visibility.check(path, path)?;
         let opened = self.open_file(path)?;
-        if !eyes.sight.is_open() {
-            eyes.check(&self.true_name(&opened.0, path), path)?;
+        if !visibility.sight.is_open() {
+            visibility.check(&self.canonical_path(&opened.0, path), path)?;
         }
         Ok(opened)
     }
 
-    /// The name beneath the root of a file that is open.
-    fn true_name(&self, file: &File, path: &Path) -> PathBuf {
+    /// The canonical path of an open file, relative to the root.
+    fn canonical_path(&self, file: &File, path: &Path) -> PathBuf {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd as _;

@@ -1,63 +1,63 @@
 //! Walks folders of the workspace in a fixed order, by descriptor, without following links.
-//! Not for: what is done with the entries.
+//! Not for: using the entries.
 
 use super::ignore_rules::Rules;
 use super::visible::ToolVisibility;
 use crate::tools::{ToolFailure, Workspace, stop};
 use std::path::{Path, PathBuf};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// A folder.
     Folder,
     /// A regular file.
     File,
-    /// A symbolic link; it is named, never followed.
+    /// A symbolic link, which is listed but never followed.
     Link,
-    /// A pipe, a socket, a device.
+    /// A pipe, a socket, or a device.
     Other,
 }
 
-/// One entry on the way.
+/// One entry.
 pub(crate) struct Entry {
-    /// Beneath the root.
+    /// The path relative to the root.
     pub(crate) path: PathBuf,
-    /// What it is.
+    /// The kind.
     pub(crate) kind: Kind,
 }
 
-/// Folders still to be read, and entries still to be handed out: an explicit stack, for trees of any depth.
+/// A walk with an explicit stack, so that trees may be of any depth.
 pub(crate) struct Walk<'a> {
     space: &'a Workspace,
-    eyes: ToolVisibility<'a>,
-    /// The folder that it starts in, and the true name of that where a link led there.
+    visibility: ToolVisibility<'a>,
+    /// The starting folder, and its canonical path if a link led to it.
     start: (PathBuf, Option<PathBuf>),
     stack: Vec<(Entry, usize, Rules)>,
     depth: usize,
-    /// Entries that the person's rules keep back.
-    pub(crate) withheld: usize,
-    /// Folders that could not be read.
+    /// The number of entries that rules hide.
+    pub(crate) hidden: usize,
+    /// The number of folders that could not be read.
     pub(crate) unread: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// Starts inside `folder`, which must be readable, and goes `depth` levels down.
+    /// Starts inside `folder`, which must be readable, and descends `depth` levels.
     pub(crate) fn new(
         space: &'a Workspace,
         folder: &Path,
         depth: usize,
-        eyes: ToolVisibility<'a>,
+        visibility: ToolVisibility<'a>,
     ) -> Result<Self, ToolFailure> {
         let whole = space.root.canonicalize(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok();
         let start = (folder.to_owned(), whole.filter(|_| !folder.as_os_str().is_empty()));
-        let mut walk = Self { space, eyes, start, stack: Vec::new(), depth, withheld: 0, unread: 0 };
+        let mut walk = Self { space, visibility, start, stack: Vec::new(), depth, hidden: 0, unread: 0 };
         let rules = Rules::down_to(space, folder);
         walk.read(folder, 1, &rules)?;
         Ok(walk)
     }
 
-    /// The next entry; a folder comes before what is in it.
+    /// The next entry. A folder comes before its contents.
     pub(crate) fn next(&mut self) -> Option<Entry> {
         let (entry, level, rules) = self.stack.pop()?;
         if entry.kind == Kind::Folder && level < self.depth {
@@ -69,10 +69,10 @@ impl<'a> Walk<'a> {
         Some(entry)
     }
 
-    /// Whether the rules let an entry be shown, by the name it is reached by and by its true one.
+    /// Whether the rules allow showing an entry, by its path and by its canonical path.
     fn may_show(&self, path: &Path) -> bool {
         let whole = self.start.1.as_ref().and_then(|whole| Some(whole.join(path.strip_prefix(&self.start.0).ok()?)));
-        self.eyes.show(path) && whole.is_none_or(|whole| self.eyes.show(&whole))
+        self.visibility.show(path) && whole.is_none_or(|whole| self.visibility.show(&whole))
     }
 
     fn read(&mut self, folder: &Path, level: usize, rules: &Rules) -> Result<(), ToolFailure> {
@@ -89,13 +89,13 @@ impl<'a> Walk<'a> {
                 Ok(_) => Kind::Other,
                 Err(_) => continue,
             };
-            if rules.leave_out(&path, kind == Kind::Folder) {
+            if rules.is_ignored(&path, kind == Kind::Folder) {
                 continue;
             }
             if self.may_show(&path) {
                 found.push(Entry { path, kind });
             } else {
-                self.withheld += 1;
+                self.hidden += 1;
             }
         }
         found.sort_unstable_by(|a, b| b.path.cmp(&a.path));

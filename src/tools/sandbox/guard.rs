@@ -1,8 +1,8 @@
-//! The guard: a process of its own session that starts the command, takes in what the command leaves behind, and ends all
-//! of it when the command ends, when the program asks for it or is gone, or when there are too many processes.
+//! The guard: a process in its own session that starts the command, reaps orphans, and ends every process of the
+//! command when the command ends, when the program asks or is gone, or when there are too many processes.
 //! Not for: time limits and output (`tools::command::run`).
 
-use super::{Orders, Report, Space, Stage};
+use super::{Instructions, Namespaces, Report, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait};
@@ -12,79 +12,80 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long what is asked to end may take.
+/// How long a process may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long what a command leaves running may take to end.
+/// How long processes left running by a command may take to end.
 const REST: Duration = Duration::from_millis(200);
-/// How long ending everything may take at most.
+/// The most time for ending everything.
 const SWEEP: Duration = Duration::from_secs(8);
 
-pub(crate) fn run(orders: Orders) -> Report {
+pub(crate) fn run(instructions: Instructions) -> Report {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let processes = orders.processes;
-    match start(orders) {
+    let processes = instructions.processes;
+    match start(instructions) {
         Ok(guard) => guard.watch(ProcessCount::new(processes)),
         Err(why) => Report { failed: Some(why), ..Report::default() },
     }
 }
 
-/// Finds out whether a command can have the namespaces that are asked for, and what else it can have in them.
-pub(crate) fn probe(mut orders: Orders) -> u8 {
-    let tried = enter(&orders).and_then(|()| {
-        orders.stage = Stage::Trial;
-        let mut child = spawn(&orders, Stdio::null()).map_err(|error| error.to_string())?;
+/// Probes whether a command can have the requested namespaces, and which other protections it can have in them.
+pub(crate) fn probe(mut instructions: Instructions) -> u8 {
+    let tried = enter(&instructions).and_then(|()| {
+        instructions.stage = Stage::Trial;
+        let mut child = spawn(&instructions, Stdio::null()).map_err(|error| error.to_string())?;
         child.wait().map_err(|error| error.to_string())
     });
     u8::from(!tried.is_ok_and(|status| status.success()))
 }
 
-fn start(mut orders: Orders) -> Result<Guard, String> {
-    orders.stage = Stage::Inside;
-    orders.priority = rustix::process::getpriority_process(None).unwrap_or(0);
+fn start(mut instructions: Instructions) -> Result<Guard, String> {
+    instructions.stage = Stage::Confined;
+    instructions.priority = rustix::process::getpriority_process(None).unwrap_or(0);
     #[cfg(target_os = "linux")]
     {
-        orders.threads = super::processes::threads_of(rustix::process::getuid().as_raw());
+        instructions.threads = super::processes::threads_of(rustix::process::getuid().as_raw());
     }
-    enter(&orders)?;
-    let first = orders.need.space == Space::Whole;
+    enter(&instructions)?;
+    let first = instructions.need.namespaces == Namespaces::Full;
     let told = |error: io::Error| error.to_string();
     let said = || io::stdout().as_fd().try_clone_to_owned();
-    let mut child = spawn(&orders, if first { Stdio::piped() } else { said().map_err(told)?.into() }).map_err(told)?;
+    let mut child =
+        spawn(&instructions, if first { Stdio::piped() } else { said().map_err(told)?.into() }).map_err(told)?;
     let pid = Pid::from_child(&child);
-    // Where this user may, the guard goes before what it guards.
+    // Give the guard a higher priority than the command, where this user may.
     let _ = rustix::process::setpriority_process(None, -10);
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    let wake = child.stderr.take().map_or_else(|| ends(pid), |words| Some(words.into()));
+    let wake = child.stderr.take().map_or_else(|| end_signal(pid), |report_pipe| Some(report_pipe.into()));
     Ok(Guard { child: pid, first, wake, report: Report::default(), ended: false })
 }
 
 #[cfg(target_os = "linux")]
-fn enter(orders: &Orders) -> Result<(), String> {
-    super::space::enter(orders, orders.need.space)
+fn enter(instructions: &Instructions) -> Result<(), String> {
+    super::namespaces::enter(instructions, instructions.need.namespaces)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn enter(_: &Orders) -> Result<(), String> {
+fn enter(_: &Instructions) -> Result<(), String> {
     Ok(())
 }
 
-/// What becomes readable when a process ends.
+/// A descriptor that becomes readable when a process ends.
 #[cfg(target_os = "linux")]
-fn ends(pid: Pid) -> Option<OwnedFd> {
+fn end_signal(pid: Pid) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ends(_: Pid) -> Option<OwnedFd> {
+fn end_signal(_: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// This program anew, in a group of processes of its own, with its orders.
-fn spawn(orders: &Orders, errors: Stdio) -> io::Result<Child> {
-    let text = serde_json::to_string(orders)?;
+/// Starts this program again in its own process group, with its instructions.
+fn spawn(instructions: &Instructions, errors: Stdio) -> io::Result<Child> {
+    let text = serde_json::to_string(instructions)?;
     let mut child = Command::new(super::this_program()?)
         .arg(super::ARGUMENT)
         .stdin(Stdio::piped())
@@ -101,17 +102,18 @@ fn spawn(orders: &Orders, errors: Stdio) -> io::Result<Child> {
 struct Guard {
     /// The shell, or the first process of its namespace.
     child: Pid,
-    /// It is the first process of a namespace: it says how the shell ended, and with it all others end.
+    /// Whether the child is the first process of a namespace. Then it reports how the shell ended, and all others end
+    /// with it.
     first: bool,
-    /// What becomes readable when the shell has ended, or the child.
+    /// Becomes readable when the shell or the child has ended.
     wake: Option<OwnedFd>,
     report: Report,
-    /// The shell has ended.
+    /// Whether the shell has ended.
     ended: bool,
 }
 
 impl Guard {
-    fn watch(mut self, mut crowd: ProcessCount) -> Report {
+    fn watch(mut self, mut count: ProcessCount) -> Report {
         let mut stopping: Option<Instant> = None;
         loop {
             let asked = self.asked(stopping.is_none(), Duration::from_millis(10));
@@ -119,7 +121,7 @@ impl Guard {
             if self.ended {
                 break;
             }
-            if self.is_swarm(&mut crowd) {
+            if self.has_too_many(&mut count) {
                 break;
             }
             match stopping {
@@ -132,12 +134,12 @@ impl Guard {
             }
         }
         let by_itself = self.ended && stopping.is_none();
-        let rest = if by_itself && !self.is_swarm(&mut crowd) { self.living().len() } else { 0 };
+        let rest = if by_itself && !self.has_too_many(&mut count) { self.living().len() } else { 0 };
         if rest > 0 {
             self.report.left = rest;
             self.signal(Signal::TERM);
             let since = Instant::now();
-            while since.elapsed() < REST && !self.is_swarm(&mut crowd) && !self.living().is_empty() {
+            while since.elapsed() < REST && !self.has_too_many(&mut count) && !self.living().is_empty() {
                 self.asked(false, Duration::from_millis(5));
                 self.reap();
             }
@@ -146,17 +148,17 @@ impl Guard {
         self.report
     }
 
-    /// Whether there are too many; then the first blow is done at once.
-    fn is_swarm(&mut self, crowd: &mut ProcessCount) -> bool {
-        let swarm = self.report.swarm || crowd.is_too_large(self);
-        if swarm && !self.report.swarm {
-            self.report.swarm = true;
+    /// Whether there are too many processes. If so, starts killing at once.
+    fn has_too_many(&mut self, count: &mut ProcessCount) -> bool {
+        let too_many = self.report.too_many || count.is_too_large(self);
+        if too_many && !self.report.too_many {
+            self.report.too_many = true;
             self.signal(Signal::KILL);
         }
-        swarm
+        too_many
     }
 
-    /// The shell's group, while that number is nobody else's.
+    /// The shell's process group, as long as no other process can have that number.
     fn group(&self) -> Option<Pid> {
         if self.first {
             // All others end with the first process of their namespace.
@@ -166,7 +168,7 @@ impl Guard {
         (!self.ended || self.living().iter().any(|(_, group)| *group == own)).then_some(self.child)
     }
 
-    /// Everything that the command started, beneath this process, and that has not ended.
+    /// All living descendants of this process with their groups.
     fn living(&self) -> Vec<(Pid, i32)> {
         let mut all = living();
         all.retain(|(pid, _)| !self.first || *pid != self.child);
@@ -185,10 +187,10 @@ impl Guard {
         }
     }
 
-    /// To the shell's group in one go, so that nothing in it can outrun this, and to all others.
+    /// Signals the shell's whole group at once, so that no process in it can outrun the signal, and then all others.
     fn signal(&self, signal: Signal) {
         if self.first && signal == Signal::KILL {
-            // All others of its namespace end with it.
+            // All others in its namespace end with it.
             let _ = kill_process(self.child, signal);
         }
         if let Some(group) = self.group() {
@@ -199,14 +201,14 @@ impl Guard {
         }
     }
 
-    /// Takes in those that have ended. False: there is nobody left.
+    /// Reaps ended processes. Returns false when no process is left.
     fn reap(&mut self) -> bool {
-        self.hear();
-        // No more than so many at once: a swarm leaves more behind, faster than they can be taken in.
+        self.read_first_report();
+        // A limit for each round: a fork bomb can create processes faster than they can be reaped.
         for _ in 0..100 {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.child => {
-                    self.hear();
+                    self.read_first_report();
                     self.end(status.exit_status(), status.terminating_signal());
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -226,23 +228,23 @@ impl Guard {
         self.wake = None;
     }
 
-    /// Takes in what the first process says of the shell's end: a line, written in one go.
-    fn hear(&mut self) {
-        let Some(words) = self.wake.as_ref().filter(|_| self.first) else { return };
-        let mut on = [PollFd::new(words, PollFlags::IN)];
+    /// Reads the first process's report of the shell's end, one line written at once.
+    fn read_first_report(&mut self) {
+        let Some(report_pipe) = self.wake.as_ref().filter(|_| self.first) else { return };
+        let mut on = [PollFd::new(report_pipe, PollFlags::IN)];
         if !matches!(poll(&mut on, Some(&Timespec::default())), Ok(count) if count > 0) {
             return;
         }
         let mut line = [0; 1_024];
-        let count = rustix::io::read(words, &mut line).unwrap_or(0);
+        let count = rustix::io::read(report_pipe, &mut line).unwrap_or(0);
         match serde_json::from_slice::<Report>(line.get(..count).unwrap_or_default()) {
             Ok(report) => self.end(report.exit, report.signal),
-            // It ends without a word; how, is seen when it is taken in.
+            // It ends without a report. Reaping tells how.
             Err(_) => self.wake = None,
         }
     }
 
-    /// Waits a little, or until something ends; whether the program has asked to stop, or is gone.
+    /// Waits briefly, or until something ends. Returns whether the program has asked to stop or is gone.
     fn asked(&self, listen: bool, most: Duration) -> bool {
         let input = io::stdin();
         let mut on: Vec<PollFd<'_>> = self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)).collect();
@@ -256,7 +258,7 @@ impl Guard {
     }
 }
 
-/// Everything that descends from this process and has not ended.
+/// All living descendants of this process.
 #[cfg(target_os = "linux")]
 fn living() -> Vec<(Pid, i32)> {
     super::processes::descendants(rustix::process::getpid())
@@ -267,42 +269,42 @@ fn living() -> Vec<(Pid, i32)> {
     Vec::new()
 }
 
-/// Watches how many there are. Looking at all is dear, so it is done once a second, and at once when
-/// the system has that many more than before.
+/// Watches the number of processes. Counting is expensive, so it happens once a second, and at once when the system's
+/// number of tasks has grown by the limit.
 struct ProcessCount {
     #[cfg(target_os = "linux")]
     most: usize,
     #[cfg(target_os = "linux")]
     before: usize,
     #[cfg(target_os = "linux")]
-    looked: Instant,
+    counted_at: Instant,
 }
 
 #[cfg(target_os = "linux")]
 impl ProcessCount {
     fn new(processes: u32) -> Self {
         let most = usize::try_from(processes).unwrap_or(usize::MAX);
-        Self { most, before: super::processes::tasks().unwrap_or(0), looked: Instant::now() }
+        Self { most, before: super::processes::tasks().unwrap_or(0), counted_at: Instant::now() }
     }
 
     fn is_too_large(&mut self, guard: &Guard) -> bool {
         let now = super::processes::tasks();
         let more = now.is_some_and(|now| now > self.before + self.most);
-        if !more && self.looked.elapsed() < Duration::from_secs(1) {
+        if !more && self.counted_at.elapsed() < Duration::from_secs(1) {
             return false;
         }
-        // While they are counted they stand still, or there would be many more of them by then.
-        let still = if more && !guard.ended { guard.group() } else { None };
-        if let Some(group) = still {
+        // Stop the group while counting. Otherwise it would keep growing.
+        let stopped = if more && !guard.ended { guard.group() } else { None };
+        if let Some(group) = stopped {
             let _ = kill_process_group(group, Signal::STOP);
         }
         let too_many = guard.living().len() > self.most;
-        if let Some(group) = still.filter(|_| !too_many) {
+        if let Some(group) = stopped.filter(|_| !too_many) {
             let _ = kill_process_group(group, Signal::CONT);
         }
-        self.looked = Instant::now();
+        self.counted_at = Instant::now();
         if more && !too_many {
-            // Somebody else's.
+            // The new tasks belong to other programs.
             self.before = now.unwrap_or(0).saturating_sub(self.most / 2);
         }
         too_many
@@ -325,7 +327,7 @@ impl ProcessCount {
 mod tests {
     use super::*;
 
-    /// A process in a group of its own, which lives until its input ends.
+    /// A process in a group of its own that lives until its input closes.
     fn other() -> Child {
         let mut other = Command::new("cat");
         other.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0).spawn().unwrap()
@@ -333,69 +335,69 @@ mod tests {
 
     fn guard(child: &Child, first: bool) -> Guard {
         let pid = Pid::from_child(child);
-        Guard { child: pid, first, wake: ends(pid), report: Report::default(), ended: false }
+        Guard { child: pid, first, wake: end_signal(pid), report: Report::default(), ended: false }
     }
 
     #[test]
-    fn the_group_is_signalled_while_it_is_the_commands() {
+    fn group_is_signaled_only_while_it_belongs_to_the_command() {
         let (mut one, mut two) = (other(), other());
         let mut guard = guard(&one, false);
         let own = Some(Pid::from_child(&one));
-        assert_eq!(guard.group(), own, "the shell runs");
+        assert_eq!(guard.group(), own, "the shell is running");
         guard.ended = true;
-        assert_eq!(guard.group(), own, "something of it does");
+        assert_eq!(guard.group(), own, "a process of the group is running");
         drop(one.stdin.take());
         assert!(one.wait().unwrap().success());
-        assert_eq!(guard.group(), None, "its number may be another's by now");
+        assert_eq!(guard.group(), None, "another process may have the number by now");
         guard.ended = false;
-        assert_eq!(guard.group(), own, "while it is not taken in, the number is its own");
+        assert_eq!(guard.group(), own, "an unreaped process keeps its number");
         guard.first = true;
-        assert_eq!(guard.group(), None, "all end with the first of a namespace");
+        assert_eq!(guard.group(), None, "all processes end with the first of a namespace");
         drop(two.stdin.take());
         two.wait().unwrap();
     }
 
     #[test]
-    fn what_was_told_first_of_the_end_stays() {
+    fn first_reported_end_is_kept() {
         let mut child = other();
         let mut guard = guard(&child, true);
         assert!(guard.wake.is_some());
         guard.end(Some(3), None);
         assert!(guard.ended && guard.wake.is_none());
-        // The first process of a namespace tells how the shell ended, and is killed then.
+        // The first process of a namespace reports how the shell ended and is then killed.
         guard.end(None, Some(9));
         assert_eq!((guard.report.exit, guard.report.signal), (Some(3), None));
         drop(child.stdin.take());
         child.wait().unwrap();
     }
 
-    /// The system has not so many more tasks than before: nobody is counted, and what was known of it stays.
+    /// While the system's number of tasks has not grown by the limit, nothing is counted and the baseline stays.
     #[test]
-    fn what_descends_is_counted_when_the_system_has_more_tasks_or_after_a_while() {
+    fn descendants_are_counted_when_tasks_grow_or_after_a_second() {
         let mut child = other();
         let mut guard = guard(&child, true);
         let tasks = super::super::processes::tasks().unwrap();
-        let mut count = ProcessCount { most: 10, before: usize::MAX / 2, looked: Instant::now() };
+        let mut count = ProcessCount { most: 10, before: usize::MAX / 2, counted_at: Instant::now() };
         assert!(!count.is_too_large(&guard));
-        assert_eq!(count.before, usize::MAX / 2, "nobody was counted");
-        // Somebody else's: what is more is what there is now, with room for half as many as are allowed.
+        assert_eq!(count.before, usize::MAX / 2, "nothing was counted");
+        // The tasks belong to other programs: the new baseline is the current number less half the limit.
         let most = tasks.div_ceil(2);
         if most > 60 {
-            let mut count = ProcessCount { most, before: 0, looked: Instant::now() };
+            let mut count = ProcessCount { most, before: 0, counted_at: Instant::now() };
             assert!(!count.is_too_large(&guard));
             assert!(count.before > 0 && count.before < 2 * tasks, "{} of {tasks}", count.before);
         }
-        // It has a descendant at least: more than none.
+        // The test process has at least one descendant, which exceeds a limit of 0.
         guard.first = false;
-        let mut count = ProcessCount { most: 0, before: 0, looked: Instant::now() };
+        let mut count = ProcessCount { most: 0, before: 0, counted_at: Instant::now() };
         assert!(count.is_too_large(&guard));
         let long_ago = Instant::now().checked_sub(Duration::from_secs(2));
-        if let Some(looked) = long_ago {
-            let mut count = ProcessCount { most: 0, before: usize::MAX / 2, looked };
-            assert!(count.is_too_large(&guard), "now and then all are counted");
-            assert!(count.looked > looked);
+        if let Some(counted_at) = long_ago {
+            let mut count = ProcessCount { most: 0, before: usize::MAX / 2, counted_at };
+            assert!(count.is_too_large(&guard), "counted again after a second");
+            assert!(count.counted_at > counted_at);
         }
-        // It was told to stand still.
+        // The child was stopped.
         child.kill().unwrap();
         child.wait().unwrap();
     }

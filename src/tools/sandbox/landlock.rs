@@ -1,10 +1,10 @@
-//! Which files a command may read and write, by landlock.
-//! Not for: the network as a whole and other system calls (`seccomp`).
+//! Limits which files a command may read and write, using Landlock.
+//! Not for: the network and other system calls (`seccomp`).
 //!
-//! Landlock can only allow. So that the home folder, other people's temporary files and this program's own are not
-//! allowed, everything beside the way to them is.
+//! Landlock has only rules that allow. To keep the home folder, other users' temporary files, and this program's own
+//! files hidden, everything beside the path to them is allowed one by one.
 
-use super::{Orders, Space, toolchains};
+use super::{Instructions, Namespaces, toolchains};
 use cap_std::fs::Dir;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
@@ -14,11 +14,11 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The newest interface that is asked for; an older kernel does what it knows of it.
+/// The newest interface version that is requested. An older kernel applies what it knows.
 const NEWEST: ABI = ABI::V9;
-/// What is not read, but for what is allowed beneath.
+/// Folders that are hidden, except for what is allowed beneath them.
 const HIDDEN: &[&str] = &["/home", "/root", "/run", "/var/run", "/dev", "/tmp", "/var/tmp"];
-/// Beneath those, what may be read all the same.
+/// Paths beneath those that may be read.
 const OPEN: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -33,9 +33,9 @@ const OPEN: &[&str] = &[
     "/run/current-system",
     "/run/opengl-driver",
 ];
-/// Devices that may be written to.
+/// Devices that may be written.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
-/// What may be read, and what may also be written.
+/// Paths that may be read, and paths that may also be written.
 #[derive(Default)]
 pub(crate) struct Places {
     read: Vec<PathBuf>,
@@ -44,16 +44,19 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn of(orders: &Orders, root: &Dir) -> Result<Self, String> {
+    pub(crate) fn of(instructions: &Instructions, root: &Dir) -> Result<Self, String> {
         let root = root.try_clone().map_err(|error| format!("the workspace cannot be handed on: {error}."))?;
         let home = std::env::home_dir().filter(|home| home.is_absolute() && home.parent().is_some());
-        let own: Vec<PathBuf> = orders.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+        let own: Vec<PathBuf> =
+            instructions.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
         let temporary =
             std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.parent()?.to_owned()));
         let mut secret = toolchains::secrets(home.as_deref());
-        // A file that a copy was mounted over is read through that mount; without the mount it stays hidden.
-        let (covered, bare): (Vec<_>, Vec<_>) =
-            orders.covers.iter().partition(|(copy, _)| !copy.is_empty() && orders.need.space != Space::None);
+        // A file that a copy was mounted over is read through that mount. Without the mount it stays hidden.
+        let (covered, bare): (Vec<_>, Vec<_>) = instructions
+            .covers
+            .iter()
+            .partition(|(copy, _)| !copy.is_empty() && instructions.need.namespaces != Namespaces::None);
         secret.extend(bare.iter().filter_map(|(_, original)| Path::new(original).canonicalize().ok()));
         let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(PathBuf::from).collect();
         hidden.extend(own.iter().cloned().chain(home.clone()).chain(temporary).filter(|path| path.parent().is_some()));
@@ -61,34 +64,34 @@ impl Places {
         hidden.extend(secret.iter().cloned());
         let mut read: Vec<PathBuf> = covered.iter().map(|(_, original)| PathBuf::from(original)).collect();
         beside(Path::new("/"), &hidden, &mut read);
-        let mut wished: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
-        wished.extend(toolchains::readable(home.as_deref()));
-        wished.extend(
+        let mut candidates: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
+        candidates.extend(toolchains::readable(home.as_deref()));
+        candidates.extend(
             std::env::var_os("PATH")
                 .iter()
                 .flat_map(std::env::split_paths)
                 .filter(|path| path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))),
         );
-        // The folder, as its file may be written anew.
+        // The whole folder, because the file in it may be replaced.
         let settings = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
-        wished.extend(settings.and_then(|file| file.parent().map(Path::to_owned)));
-        // This program's own stay hidden, and what opens something elsewhere, whatever lies around them.
+        candidates.extend(settings.and_then(|file| file.parent().map(Path::to_owned)));
+        // This program's own files and secrets stay hidden even inside allowed folders.
         secret.extend(own.iter().cloned());
-        for path in wished.iter().filter_map(|path| path.canonicalize().ok()) {
+        for path in candidates.iter().filter_map(|path| path.canonicalize().ok()) {
             beside(&path, &secret, &mut read);
         }
-        for path in orders.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()) {
-            // Unless a person named just that.
+        for path in instructions.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()) {
+            // An explicitly named path is allowed.
             let but: Vec<PathBuf> =
                 secret.iter().filter(|secret| !path.starts_with(secret) || own.contains(secret)).cloned().collect();
             beside(&path, &but, &mut read);
         }
-        let write = super::space::written(orders).split_off(1);
+        let write = super::namespaces::written(instructions).split_off(1);
         Ok(Self { read, write, root: Some(root.into_std_file().into()) })
     }
 }
 
-/// A place, or what is in it beside hidden places, down to where none is beneath.
+/// A path, or, if hidden paths are beneath it, its entries beside them, recursively.
 fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return;
@@ -98,17 +101,17 @@ fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
         return;
     }
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        // What a link leads to is allowed, or not, by its own name.
+        // The target of a link is allowed or not by its own path.
         if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             beside(&entry.path(), hidden, found);
         }
     }
 }
 
-/// Confines this process for good, and gives the version of what the kernel did of it.
+/// Confines this process permanently. Returns the version of the interface that is in effect.
 ///
 /// # Errors
-/// A sentence: it could not, or there is no landlock.
+/// A sentence when Landlock is missing or could not be applied.
 pub(crate) fn confine(places: &Places, network: bool) -> Result<i32, String> {
     let status = enforce(places, network).map_err(|error| format!("landlock could not be applied: {error}."))?;
     match status {
@@ -125,7 +128,7 @@ fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockSta
     }
     let mut rules = wanted.create()?;
     let reading = AccessFs::from_read(NEWEST);
-    // Nobody makes devices, and nobody steers them.
+    // Commands can neither create nor control devices.
     let writing = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
     let sink = AccessFs::ReadFile | AccessFs::WriteFile;
     let sinks = SINKS.iter().map(|path| (PathBuf::from(path), sink));
@@ -142,7 +145,7 @@ fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockSta
     Ok((status.ruleset, status.landlock))
 }
 
-/// Of a right, what a file can have that is no folder.
+/// The part of an access right that applies to the kind of file at a path.
 fn of_kind(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) }
 }
@@ -152,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_beside_hidden_places_is_found_without_them() {
+    fn hidden_paths_are_left_out() {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().canonicalize().unwrap();
         for folder in ["a/b/c", "a/d", "e", "f"] {
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gets_no_rights_of_folders() {
+    fn files_get_no_folder_rights() {
         let outer = tempfile::tempdir().unwrap();
         let file = outer.path().join("file");
         fs::write(&file, "").unwrap();

@@ -1,12 +1,13 @@
-//! Limits of the kernel on one process and what it starts.
-//! Not for: time, which the program keeps itself.
+//! Kernel limits for one process and its descendants.
+//! Not for: time limits, which the program enforces itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The largest file that a command may write, in bytes.
 pub(crate) const FILE: u64 = 4 << 30;
 
-/// Lowers this process's limits for good: no core files, bounded files, memory and processes, beside others of the user's.
+/// Lowers this process's limits permanently: no core files, bounded file size, memory, and number of processes, where
+/// `others` is the number of threads that the user has already.
 ///
 /// # Errors
 /// A sentence.
@@ -18,7 +19,7 @@ pub(crate) fn set(processes: u32, others: u64) -> Result<(), String> {
         if let Some(memory) = memory() {
             lower(Resource::Data, memory / 4 * 3)?;
         }
-        // It counts threads of all of the user's processes; for root it counts nothing.
+        // The kernel counts threads of all the user's processes. For root it counts nothing.
         lower(Resource::Nproc, others + 4 * u64::from(processes))?;
     }
     let _ = (processes, others);
@@ -32,7 +33,7 @@ fn lower(resource: Resource, most: u64) -> Result<(), String> {
     setrlimit(resource, new).map_err(|error| format!("a limit ({resource:?}) could not be set: {error}."))
 }
 
-/// Bytes of the machine's memory.
+/// The machine's memory in bytes.
 #[cfg(target_os = "linux")]
 fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

@@ -1,25 +1,26 @@
-//! A command's way into its cage: this program starts itself anew with a hidden argument, and what it then is to do comes
-//! in through a pipe. First as a guard, which starts the second, watches over everything that the command starts, and ends
-//! all of it; then as the one that limits and confines itself and becomes the shell. In a namespace of processes it is the
-//! first of them instead: it starts the shell, says how that ended, and takes in what nobody else does.
-//! Not for: deciding what runs, or reading what it says (`tools::command::run`).
+//! Starting a command in its sandbox. This program starts itself again with a hidden argument and sends the
+//! instructions through a pipe. The first new process is the guard: it starts the second one, supervises all processes
+//! of the command, and ends them. The second process limits and confines itself and becomes the shell. In a process
+//! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans.
+//! Not for: deciding what runs, or reading its output (`tools::command::run`).
 //!
-//! The argument gives nobody anything: whoever starts the program so gets a shell that can do less than their own.
+//! The argument gives no one additional rights: a person who starts the program with it gets a shell that can do less
+//! than their own.
 
 #[cfg(unix)]
-mod guard;
+mod confined;
 #[cfg(unix)]
-mod inside;
+mod guard;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(unix)]
 mod limits;
 #[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
 mod processes;
 #[cfg(target_os = "linux")]
 mod seccomp;
-#[cfg(target_os = "linux")]
-mod space;
 #[cfg(target_os = "linux")]
 mod toolchains;
 
@@ -27,11 +28,11 @@ use std::ffi::OsString;
 
 /// The hidden argument.
 pub(super) const ARGUMENT: &str = "__confined";
-/// The exit code of a command that was not run, because it could not be confined.
+/// The exit code of a command that was not run because it could not be confined.
 #[cfg(unix)]
 pub(super) const NOT_RUN: i32 = 125;
 
-/// Does what the hidden argument asks for, if it is there, and gives the exit code. To be called first in `main`, with the
+/// Handles the hidden argument if it is present, and returns the exit code. Must be called first in `main`, with the
 /// program's arguments.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT) && args.next().is_none();
@@ -46,87 +47,87 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
 }
 
 #[cfg(unix)]
-pub(super) use orders::{Means, Orders, Report, Space, Stage};
+pub(super) use instructions::{Instructions, Namespaces, Protections, Report, Stage};
 
 #[cfg(unix)]
-mod orders {
+mod instructions {
     use serde::{Deserialize, Serialize};
     use std::ffi::OsString;
 
-    /// What the program started anew is to be.
+    /// The role of a process that this program starts.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub(in crate::tools) enum Stage {
-        /// One that finds out what can be done, and ends.
+        /// Probes the protections and ends.
         Probe,
-        /// The one that finds it out in its namespaces.
+        /// Probes the protections inside the namespaces.
         Trial,
-        /// The one that watches.
+        /// Supervises the command.
         Guard,
-        /// The one that becomes the shell.
-        Inside,
+        /// Becomes the shell.
+        Confined,
     }
 
-    /// What of the system a command has for itself.
+    /// The namespaces that a command has for itself.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
-    pub(in crate::tools) enum Space {
-        /// Nothing.
+    pub(in crate::tools) enum Namespaces {
+        /// None.
         #[default]
         None,
-        /// Its own mounts: all is read-only but what it may write.
+        /// Its own mounts: everything is read-only except the paths it may write.
         Mounts,
         /// Its own mounts and processes.
-        Whole,
+        Full,
     }
 
-    /// What a system can do to keep a command in.
+    /// The protections that a system offers for a command.
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-    pub(in crate::tools) struct Means {
-        /// The version of landlock's interface; 0 where there is none.
+    pub(in crate::tools) struct Protections {
+        /// The version of Landlock's interface, or 0 where there is none.
         pub(in crate::tools) landlock: i32,
         /// Whether seccomp filters system calls.
         pub(in crate::tools) seccomp: bool,
         /// Namespaces.
-        pub(in crate::tools) space: Space,
+        pub(in crate::tools) namespaces: Namespaces,
     }
 
-    /// What is to be run, and how.
+    /// Instructions for the new process.
     #[derive(Clone, Debug, Serialize, Deserialize)]
-    pub(in crate::tools) struct Orders {
+    pub(in crate::tools) struct Instructions {
         pub(in crate::tools) stage: Stage,
-        /// For the shell.
+        /// The command line for the shell.
         pub(in crate::tools) line: String,
-        /// The workspace's root, and what it was when it was opened: device and inode.
+        /// The workspace's root, with the device and inode that it had when it was opened.
         pub(in crate::tools) root: OsString,
         pub(in crate::tools) identity: (u64, u64),
-        /// Beneath the root.
+        /// The working folder, relative to the root.
         pub(in crate::tools) folder: OsString,
         pub(in crate::tools) network: bool,
         pub(in crate::tools) writable: Vec<OsString>,
         pub(in crate::tools) readable: Vec<OsString>,
         pub(in crate::tools) hidden: Vec<OsString>,
-        /// Copies without credentials, each with the file that it stands for. Without a copy the file is hidden.
+        /// Copies without credentials, each with the file that it replaces. A file without a copy is hidden.
         pub(in crate::tools) covers: Vec<(OsString, OsString)>,
         pub(in crate::tools) processes: u32,
-        /// Threads that this user has without the command's.
+        /// The number of threads that this user has without the command's.
         pub(in crate::tools) threads: u64,
-        /// What was found out before, or is to be tried; with less the command is not run.
-        pub(in crate::tools) need: Means,
-        /// The priority that the command gets back.
+        /// The protections to probe, or the protections that were found. With less the command is not run.
+        pub(in crate::tools) need: Protections,
+        /// The priority that the command gets.
         pub(in crate::tools) priority: i32,
     }
 
-    /// What the guard saw.
+    /// The guard's report.
     #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub(in crate::tools) struct Report {
         /// The shell's exit code.
         pub(in crate::tools) exit: Option<i32>,
-        /// The signal that ended it.
+        /// The signal that ended the shell.
         pub(in crate::tools) signal: Option<i32>,
-        /// Processes that were still there when the shell had ended by itself.
+        /// The number of processes that were still running when the shell had ended by itself.
         pub(in crate::tools) left: usize,
-        /// There were too many processes.
-        pub(in crate::tools) swarm: bool,
-        /// Why nothing could be started.
+        /// Whether there were too many processes.
+        pub(in crate::tools) too_many: bool,
+        /// Why the command could not be started.
         pub(in crate::tools) failed: Option<String>,
     }
 }
@@ -134,32 +135,33 @@ mod orders {
 #[cfg(unix)]
 fn confined() -> u8 {
     use std::io::Write as _;
-    let Some(orders) = orders_from_pipe() else {
+    let Some(instructions) = instructions_from_pipe() else {
         let _ = writeln!(std::io::stderr(), "This is how the program starts commands; by itself it is of no use.");
         return 2;
     };
-    match orders.stage {
-        Stage::Probe => guard::probe(orders),
+    match instructions.stage {
+        Stage::Probe => guard::probe(instructions),
         Stage::Trial => {
-            let text = inside::means(orders.need.space).and_then(|means| serde_json::to_string(&means).ok());
+            let text = confined::protections(instructions.need.namespaces)
+                .and_then(|protections| serde_json::to_string(&protections).ok());
             u8::from(text.is_none_or(|text| writeln!(std::io::stdout(), "{text}").is_err()))
         }
         Stage::Guard => {
-            let report = guard::run(orders);
+            let report = guard::run(instructions);
             let text = serde_json::to_string(&report).unwrap_or_default();
             u8::from(writeln!(std::io::stderr(), "{text}").is_err())
         }
-        Stage::Inside => {
-            let Err(why) = inside::run(&orders) else { return 0 };
+        Stage::Confined => {
+            let Err(why) = confined::run(&instructions) else { return 0 };
             let _ = writeln!(std::io::stdout(), "The command was not run: {why}");
             u8::try_from(NOT_RUN).unwrap_or(1)
         }
     }
 }
 
-/// One line, from a pipe.
+/// Reads one line of instructions from the pipe.
 #[cfg(unix)]
-fn orders_from_pipe() -> Option<Orders> {
+fn instructions_from_pipe() -> Option<Instructions> {
     use std::io::{BufRead as _, Read as _};
     let input = std::io::stdin();
     let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&input).ok()?.st_mode);
@@ -167,7 +169,7 @@ fn orders_from_pipe() -> Option<Orders> {
         return None;
     }
     let mut line = Vec::new();
-    // Nothing follows the line, so nothing else is read ahead.
+    // Nothing follows the line, so the buffer holds nothing else.
     input.lock().take(4 << 20).read_until(b'\n', &mut line).ok()?;
     serde_json::from_slice(&line).ok()
 }
@@ -178,7 +180,7 @@ pub(super) fn largest_file() -> u64 {
     limits::FILE
 }
 
-/// This very program, also when its file has been replaced meanwhile.
+/// This program, even if its file was replaced in the meantime.
 #[cfg(unix)]
 pub(super) fn this_program() -> std::io::Result<std::path::PathBuf> {
     let link = std::path::Path::new("/proc/self/exe");

@@ -1,4 +1,4 @@
-//! Who descends from whom, read from `/proc`.
+//! The tree of processes, read from `/proc`.
 //! Not for: signals (`guard`).
 
 use rustix::process::Pid;
@@ -23,7 +23,7 @@ fn all() -> Vec<Process> {
 fn read(pid: i32) -> Option<Process> {
     let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // The name stands in parentheses and may hold anything, these too.
+    // The name is in parentheses and may itself contain parentheses.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let ended = matches!(*fields.first()?, "Z" | "X");
@@ -31,7 +31,7 @@ fn read(pid: i32) -> Option<Process> {
     Some(Process { pid, parent: fields.get(1)?.parse().ok()?, group, threads: fields.get(17)?.parse().ok()?, ended })
 }
 
-/// Everything beneath a process that has not ended, each with its group.
+/// All living descendants of a process, each with its group.
 pub(crate) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
     let all = all();
     let mut known = BTreeSet::from([of.as_raw_nonzero().get()]);
@@ -51,14 +51,14 @@ pub(crate) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
         .collect()
 }
 
-/// Threads of a user's processes.
+/// The number of threads of a user's processes.
 pub(crate) fn threads_of(user: u32) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let own = |process: &Process| fs::metadata(format!("/proc/{}", process.pid)).is_ok_and(|meta| meta.uid() == user);
     all().iter().filter(|process| own(process)).map(|process| process.threads).sum()
 }
 
-/// All tasks of the system, from one small file.
+/// The number of tasks on the system, from one small file.
 pub(crate) fn tasks() -> Option<usize> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
@@ -70,7 +70,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_child_and_its_child_descend_and_one_that_has_ended_does_not() {
+    fn living_descendants_include_grandchildren() {
         let own = rustix::process::getpid();
         let mut shell = Command::new("sh");
         shell.args(["-c", "exec 3<&0; cat <&3 & echo $!; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -94,7 +94,7 @@ mod tests {
         assert!(threads_of(user) >= 3 && threads_of(u32::MAX - 1) == 0);
         assert!(tasks().unwrap() >= 3);
         child.kill().unwrap();
-        // Until it is taken in its number is still there.
+        // The number stays in use until the process is reaped.
         while !read(pid).is_none_or(|process| process.ended) {
             std::thread::yield_now();
         }

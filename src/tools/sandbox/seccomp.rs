@@ -1,15 +1,15 @@
-//! Which system calls a command may make, by seccomp: all but those that reach out of the machine, into other processes,
-//! or into the kernel. What namespaces keep away need not be refused; without them more is.
+//! Limits system calls with seccomp. Calls that reach the network, other processes, or the kernel are refused. More
+//! calls are refused when there are no namespaces, which make some of them harmless.
 //! Not for: files (`landlock`).
 
-use super::Space;
+use super::Namespaces;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, apply_filter,
 };
 use std::collections::BTreeMap;
 
-/// Refused as not permitted.
+/// Calls refused with `EPERM`.
 const REFUSED: &[i64] = &[
     // other processes
     libc::SYS_ptrace,
@@ -65,7 +65,7 @@ const REFUSED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
 ];
-/// Refused as unknown, so that programs take the older way, which can be looked into.
+/// Calls refused with `ENOSYS`, so that programs use an older call whose arguments can be checked.
 const UNKNOWN: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_openat2,
@@ -74,7 +74,7 @@ const UNKNOWN: &[i64] = &[
     libc::SYS_io_uring_register,
     FILE_SETATTR,
 ];
-/// Calls of the x32 interface go by other numbers with this bit; some have numbers of their own.
+/// The bit that marks calls of the x32 interface. Some of them have numbers of their own.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
@@ -83,7 +83,7 @@ const X32_OWN: &[i64] = &[514, 521, 528, 539, 540];
 /// `TIOCSTI` and `TIOCLINUX`.
 const TYPING: [u64; 2] = [0x5412, 0x541c];
 
-/// Memory and queues that other processes may share; refused where they are not the command's own.
+/// Shared memory and message queues, refused without namespaces of their own.
 const SHARED: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -99,7 +99,8 @@ const SHARED: &[i64] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
-/// Calls on a process by its number, and which argument that is. Without namespaces only 0, which is the caller.
+/// Calls that name a process by number, with the index of that argument. Without namespaces only 0, the caller, is
+/// allowed.
 const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setaffinity, 0),
@@ -108,10 +109,11 @@ const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_sched_setattr, 0),
     (libc::SYS_move_pages, 0),
 ];
-/// Calls on a process, a group or all of a user's, the kind of a process, and the argument with its number.
+/// Calls that name a process, a group, or a user by number, with the argument that says which.
 const BY_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
-/// Changes of a file's owner, which landlock lets pass everywhere, and which argument that is; the group follows it. Refused
-/// where not all else is read-only, except for the owner and group of the process itself, which programs that copy files set.
+/// Calls that change a file's owner, with the index of the owner argument; the group follows. Landlock does not check
+/// them. Without read-only mounts they are refused, except for the process's own user and group, which programs that
+/// copy files set.
 const OWNERS: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chown, 1),
@@ -120,7 +122,7 @@ const OWNERS: &[(i64, u8)] = &[
     (libc::SYS_fchown, 1),
     (libc::SYS_fchownat, 2),
 ];
-/// Changes of extended attributes, likewise; answered as if the file system had none, which programs know.
+/// Calls that change extended attributes. They fail as on a file system without attributes, which programs handle.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -131,7 +133,7 @@ const ATTRIBUTES: &[i64] = &[
     SETXATTRAT,
     REMOVEXATTRAT,
 ];
-/// Changes of a file's mode, and which argument that is.
+/// Calls that change a file's mode, with the index of that argument.
 const MODES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -139,7 +141,7 @@ const MODES: &[(i64, u8)] = &[
     (libc::SYS_fchmodat, 2),
     (libc::SYS_fchmodat2, 2),
 ];
-/// Calls that make a file with a mode, and which argument that is.
+/// Calls that create a file with a mode, with the index of that argument.
 const CREATING: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
@@ -147,21 +149,21 @@ const CREATING: &[(i64, u8)] = &[
     (libc::SYS_mknod, 1),
     (libc::SYS_mknodat, 2),
 ];
-/// Calls that may make a file: the arguments with their flags and with its mode.
+/// Calls that may create a file, with the indexes of the flags and of the mode.
 const MAKING: &[(i64, u8, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
     (libc::SYS_openat, 2, 3),
 ];
-/// `O_CREAT`, and what `O_TMPFILE` is beside `O_DIRECTORY`.
+/// `O_CREAT`, and the bit of `O_TMPFILE` besides `O_DIRECTORY`.
 const MAKES: [u64; 2] = [0o100, 0o20_000_000];
-/// Of modes: set-user-id; and set-group-id and writing by everybody, refused where not all else is read-only.
+/// Mode bits: set-user-ID, and set-group-ID or world-writable. The latter are refused without read-only mounts.
 const SET_USER: u64 = 0o4000;
 const OUTSIDE: u64 = 0o6002;
-/// Flags of files, steered by descriptors that need not be open for writing: `FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`,
-/// `FS_IOC_SETVERSION` and their like for 32 bits, `FAT_IOCTL_SET_ATTRIBUTES`.
+/// `ioctl` requests that change file flags through a descriptor that need not be writable: `FS_IOC_SETFLAGS`,
+/// `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION`, their 32-bit variants, and `FAT_IOCTL_SET_ATTRIBUTES`.
 const FLAGS: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602, 0x4004_7211];
-/// Newer than the table of names; these numbers are the same on all machines.
+/// Newer than the `libc` crate's table. The numbers are the same on all architectures.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
@@ -169,15 +171,15 @@ const FILE_SETATTR: i64 = 469;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Confines this process for good.
+/// Confines this process permanently.
 ///
 /// # Errors
-/// A sentence: it could not.
-pub(crate) fn confine(network: bool, space: Space) -> Result<(), String> {
+/// A sentence when seccomp could not be applied.
+pub(crate) fn confine(network: bool, namespaces: Namespaces) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| format!("seccomp could not be applied: {error}.");
-    let refused = refused(network, space).map_err(|error| told(&error))?;
+    let refused = refused(network, namespaces).map_err(|error| told(&error))?;
     let whole = |calls: &[i64]| -> Rules { calls.iter().map(|call| (*call, Vec::new())).collect() };
-    let attributes = if space == Space::None { ATTRIBUTES } else { &[] };
+    let attributes = if namespaces == Namespaces::None { ATTRIBUTES } else { &[] };
     let filters = [(whole(UNKNOWN), libc::ENOSYS), (whole(attributes), libc::EOPNOTSUPP), (refused, libc::EPERM)];
     for (rules, answer) in filters.into_iter().filter(|(rules, _)| !rules.is_empty()) {
         let program = program(rules, answer.unsigned_abs()).map_err(|error| told(&error))?;
@@ -191,11 +193,11 @@ fn program(rules: Rules, answer: u32) -> Result<BpfProgram, seccompiler::Backend
     SeccompFilter::new(with_x32(rules), SeccompAction::Allow, SeccompAction::Errno(answer), machine)?.try_into()
 }
 
-fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendError> {
+fn refused(network: bool, namespaces: Namespaces) -> Result<Rules, seccompiler::BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let mut socket = Vec::new();
     if network {
-        // Sockets of this machine lead to services that would do what this process may not.
+        // Unix sockets reach services that could do what this process may not.
         let allowed = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|kind| u64::from(kind.unsigned_abs()));
         socket.push(all(allowed.map(|kind| (0, Len::Dword, Op::Ne, kind)))?);
     }
@@ -211,10 +213,10 @@ fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendErr
     ];
     let spaces = spaces.map(|flag| u64::from(flag.unsigned_abs()));
     rules.insert(libc::SYS_clone, each(spaces.map(|flag| (0, Len::Qword, Op::MaskedEq(flag), flag)))?);
-    // Putting words into a terminal's mouth, and changing a file by any descriptor of it.
+    // Refuse injecting terminal input and changing file flags through any descriptor.
     let steering = TYPING.into_iter().chain(FLAGS).map(|request| (1, Len::Dword, Op::Eq, request));
     rules.insert(libc::SYS_ioctl, each(steering)?);
-    let modes = if space == Space::None { OUTSIDE } else { SET_USER };
+    let modes = if namespaces == Namespaces::None { OUTSIDE } else { SET_USER };
     let bits: Vec<u64> = (0..12).map(|bit| 1 << bit).filter(|bit| modes & bit != 0).collect();
     for (call, argument) in MODES {
         rules.insert(*call, each(bits.iter().map(|bit| masked(*argument, *bit)))?);
@@ -226,23 +228,23 @@ fn refused(network: bool, space: Space) -> Result<Rules, seccompiler::BackendErr
         let made = MAKES.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));
         rules.insert(*call, made.into_iter().collect::<Result<_, _>>()?);
     }
-    if space == Space::None {
+    if namespaces == Namespaces::None {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         for (call, argument) in OWNERS {
-            // All ones leave it as it is.
+            // -1 leaves the owner unchanged.
             let other =
                 |argument, own: u32| all([own, u32::MAX].map(|same| (argument, Len::Dword, Op::Ne, u64::from(same))));
             rules.insert(*call, vec![other(*argument, user)?, other(*argument + 1, group)?]);
         }
     }
-    if space != Space::Whole {
+    if namespaces != Namespaces::Full {
         rules.extend(without_processes()?);
     }
     Ok(rules)
 }
 
-/// What is refused to a command that is among all other processes.
+/// Calls refused to a command without its own process namespace.
 fn without_processes() -> Result<Rules, seccompiler::BackendError> {
     let mut rules = Rules::new();
     for (call, argument) in BY_NUMBER {
@@ -251,25 +253,25 @@ fn without_processes() -> Result<Rules, seccompiler::BackendError> {
     for (call, process) in BY_KIND {
         rules.insert(*call, each([(0, Len::Dword, Op::Ne, *process), (1, Len::Dword, Op::Ne, 0)])?);
     }
-    // A signal to everybody.
+    // -1 signals every process.
     rules.insert(libc::SYS_kill, each([(0, Len::Dword, Op::Eq, u64::from(u32::MAX))])?);
     Ok(rules)
 }
 
 type Condition = (u8, Len, Op, u64);
 
-/// That all of these bits are set.
+/// All of these bits are set.
 fn masked(argument: u8, bits: u64) -> Condition {
     (argument, Len::Dword, Op::MaskedEq(bits), bits)
 }
 
-/// A rule for all of the conditions together.
+/// A rule that requires all conditions.
 fn all(conditions: impl IntoIterator<Item = Condition>) -> Result<SeccompRule, seccompiler::BackendError> {
     let one = |(argument, length, op, value)| SeccompCondition::new(argument, length, op, value);
     SeccompRule::new(conditions.into_iter().map(one).collect::<Result<_, _>>()?)
 }
 
-/// A rule for each of the conditions.
+/// One rule for each condition.
 fn each(conditions: impl IntoIterator<Item = Condition>) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     conditions.into_iter().map(|condition| all([condition])).collect()
 }

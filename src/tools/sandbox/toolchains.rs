@@ -1,18 +1,18 @@
-//! What a command may read of the home folder: toolchains by what they need, and never what opens something elsewhere.
-//! Not for: letting it (`landlock`).
+//! Which parts of the home folder a command may read: common toolchains, never credentials.
+//! Not for: enforcing it (`landlock`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of one kind of toolchain.
+/// The folders of one toolchain.
 struct Toolchain {
-    /// In the home folder.
+    /// Folder names in the home folder.
     folders: &'static [&'static str],
-    /// The variable that names its folder.
+    /// The environment variable that names the folder.
     variable: Option<&'static str>,
-    /// What of it is read; an empty name is all of it.
+    /// Subpaths that may be read. An empty name stands for the whole folder.
     parts: &'static [&'static str],
-    /// What of that is not, where a part may be `*`: names and keys for servers.
+    /// Subpaths of those that stay hidden because they hold names or keys of servers. A component may be `*`.
     but: &'static [&'static str],
 }
 
@@ -30,7 +30,7 @@ const fn but(toolchain: Toolchain, but: &'static [&'static str]) -> Toolchain {
     Toolchain { but, ..toolchain }
 }
 
-/// Settings of pip and conda in a folder of Python.
+/// Settings of pip and conda in a Python folder.
 const OF_PYTHON: &[&str] = &["pip.conf", ".condarc", "condarc", "envs/*/pip.conf", "envs/*/.condarc", "envs/*/condarc"];
 const TOOLCHAINS: &[Toolchain] = &[
     named("CARGO_HOME", of(&[".cargo"], &["bin", "registry", "git", "env", "config.toml", "config"])),
@@ -77,8 +77,8 @@ const TOOLCHAINS: &[Toolchain] = &[
     of(&[".config/git"], &["config", "ignore", "attributes"]),
     of(&[".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
 ];
-/// Of the home folder, what opens something elsewhere, and what was typed. It stays hidden in a folder that the settings
-/// open, unless they name it.
+/// Paths in the home folder with credentials or typed history. They stay hidden even inside a folder that the settings
+/// allow, unless the settings name them.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -160,7 +160,7 @@ const SECRETS: &[&str] = &[
     ".lesshst",
     ".viminfo",
 ];
-/// What only root may read of the system.
+/// System files that only root may read.
 const ROOTS: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -183,16 +183,16 @@ const ROOTS: &[&str] = &[
     "/var/lib/kubelet",
 ];
 
-/// Where the toolchains lie that are looked at.
+/// The folders where a toolchain may be.
 fn folders<'a>(toolchain: &'a Toolchain, home: Option<&'a Path>) -> impl Iterator<Item = PathBuf> + 'a {
     let usual = toolchain.folders.iter().filter_map(move |name| Some(home?.join(name)));
     let named = toolchain.variable.and_then(std::env::var_os).map(PathBuf::from);
-    // A name that stands for all of the home folder gives nothing away.
+    // A variable that names the home folder or one above it allows nothing.
     let named = named.filter(|path| path.is_absolute() && home.is_none_or(|home| !home.starts_with(path)));
     usual.chain(named)
 }
 
-/// What may be read of the toolchains.
+/// Paths of toolchains that may be read.
 pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
     let parts = |toolchain: &'static Toolchain| {
         folders(toolchain, home).flat_map(|folder| toolchain.parts.iter().map(move |part| folder.join(part)))
@@ -200,7 +200,7 @@ pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
     TOOLCHAINS.iter().flat_map(parts).collect()
 }
 
-/// What is not read, whatever lies around it.
+/// Paths that are never read, whatever folder they are in.
 pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = SECRETS.iter().filter_map(|name| Some(home?.join(name))).collect();
     for toolchain in TOOLCHAINS {
@@ -214,7 +214,7 @@ pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
     all.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// The paths beneath a folder that a pattern stands for.
+/// The existing paths beneath a folder that match a pattern.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for part in pattern.split('/') {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_each_folder_that_is_there() {
+    fn star_matches_each_existing_folder() {
         let home = tempfile::tempdir().unwrap();
         for folder in ["a/x/etc", "a/y/etc", "a/y/lib"] {
             fs::create_dir_all(home.path().join(folder)).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_home_folder_toolchains_are_read_and_secrets_are_not() {
+    fn toolchains_are_readable_and_secrets_are_hidden() {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name);
         for folder in [".ssh", ".nvm/versions/node/v1/etc", ".nvm/versions/node/v1/lib", "miniconda3/envs/one"] {

@@ -1,7 +1,7 @@
-//! Comfort in a real terminal: the mouse, the title, the ground that is asked for, notifications, the plain mode.
+//! Terminal features: the mouse, the title, detection of the background color, notifications, and plain mode.
 
 use crate::support::lexer::{Token, all};
-use crate::support::pty::{Ground, Home, Pty, Start};
+use crate::support::pty::{Background, Home, Pty, Start};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -21,8 +21,8 @@ fn end(pty: Pty) -> crate::support::pty::Ended {
     ended
 }
 
-/// The colours of a cell's ground, as the workbench set it for a theme.
-fn ground_of(raw: &[u8], (r, g, b): (u8, u8, u8)) -> bool {
+/// Whether a cell's background has the color that the workbench sets for a theme.
+fn has_background(raw: &[u8], (r, g, b): (u8, u8, u8)) -> bool {
     let rgb = format!("48;2;{r};{g};{b}");
     String::from_utf8_lossy(raw).contains(&rgb)
 }
@@ -30,48 +30,48 @@ fn ground_of(raw: &[u8], (r, g, b): (u8, u8, u8)) -> bool {
 const LIGHT: (u8, u8, u8) = (0xfb, 0xfb, 0xf9);
 const DARK: (u8, u8, u8) = (0x12, 0x15, 0x1a);
 
-fn coloured() -> Home {
+fn colored() -> Home {
     let mut home = Home::offline();
     home.set("COLORTERM", "truecolor");
     home
 }
 
 #[test]
-fn the_terminal_tells_its_ground() {
-    let home = coloured();
+fn terminal_reports_its_background() {
+    let home = colored();
     for (answer, ground) in [("rgb:ffff/ffff/ffff", LIGHT), ("rgb:1e1e/1e1e/1e1e", DARK), ("rgb:f/f/f", LIGHT)] {
-        let pty = Start::new(&home).ground(Ground::Answers(format!("\x1b]11;{answer}\x1b\\"))).run();
+        let pty = Start::new(&home).ground(Background::Answers(format!("\x1b]11;{answer}\x1b\\"))).run();
         pty.see(READY);
-        assert!(ground_of(&pty.raw(), ground), "{answer}");
+        assert!(has_background(&pty.raw(), ground), "{answer}");
         let other = if ground == LIGHT { DARK } else { LIGHT };
-        assert!(!ground_of(&pty.raw(), other), "no other colour flashed up before {answer}");
+        assert!(!has_background(&pty.raw(), other), "no other color appeared before {answer}");
         end(pty);
     }
 }
 
 #[test]
-fn a_terminal_that_does_not_answer_is_not_waited_for() {
-    let mut home = coloured();
-    let pty = Start::new(&home).ground(Ground::Mute).run();
+fn silent_terminal_is_not_waited_for() {
+    let mut home = colored();
+    let pty = Start::new(&home).ground(Background::Mute).run();
     pty.see(READY);
-    assert!(ground_of(&pty.raw(), DARK));
+    assert!(has_background(&pty.raw(), DARK));
     end(pty);
     home.set("COLORFGBG", "0;15");
-    let pty = Start::new(&home).ground(Ground::Mute).run();
+    let pty = Start::new(&home).ground(Background::Mute).run();
     pty.see(READY);
-    assert!(ground_of(&pty.raw(), LIGHT), "the environment said so");
+    assert!(has_background(&pty.raw(), LIGHT), "the environment says so");
     end(pty);
     home.set("NO_COLOR", "1");
-    let pty = Start::new(&home).ground(Ground::Mute).run();
+    let pty = Start::new(&home).ground(Background::Mute).run();
     pty.see(READY);
-    assert!(!osc(&pty.raw()).contains(&"11;?".to_owned()), "without colours nothing is asked");
+    assert!(!osc(&pty.raw()).contains(&"11;?".to_owned()), "without colors there is no query");
     end(pty);
 }
 
-/// Late, parted, endless, hostile: an answer is never words on the screen.
+/// Late, split, endless, or hostile: a terminal's answer never appears as text on the screen.
 #[test]
-fn no_answer_ever_stands_in_the_message() {
-    let home = coloured();
+fn terminal_answers_never_enter_the_message() {
+    let home = colored();
     let answers = [
         "\x1b]11;rgb:ffff/ffff/ffff\x1b\\",
         "\x1b]11;rgb:ffff/ffff/ffff\x07",
@@ -81,7 +81,7 @@ fn no_answer_ever_stands_in_the_message() {
         &format!("\x1b]11;{}\x1b\\", "rgb:ff/ff/ff;".repeat(200)),
     ];
     for answer in answers {
-        let pty = Start::new(&home).ground(Ground::Mute).run();
+        let pty = Start::new(&home).ground(Background::Mute).run();
         pty.see(READY);
         pty.keys("before");
         pty.see("before");
@@ -90,7 +90,7 @@ fn no_answer_ever_stands_in_the_message() {
         let screen = pty.until("what was typed, and nothing else", |screen| screen.contains("> before after"));
         assert!(!screen.contains("rgb") && !screen.contains("rm -rf"), "{answer:?}:\n{screen}");
         if answer.contains("ffff/ffff/ffff\x1b") && !answer.contains('z') {
-            pty.until_bytes("the light theme, late", |raw, _| ground_of(raw, LIGHT));
+            pty.until_bytes("the light theme, late", |raw, _| has_background(raw, LIGHT));
         }
         pty.keys("\x03");
         pty.see(READY);
@@ -99,7 +99,7 @@ fn no_answer_ever_stands_in_the_message() {
 }
 
 #[test]
-fn the_title_says_what_is_open_and_is_given_back() {
+fn title_names_the_session_and_is_restored() {
     let home = Home::offline();
     let (said, code) = home.cli(&["session", "new", "auth\u{7}\u{1b}]2;evil\u{1b}\\bug"]);
     assert_eq!(code, 0, "{said}");
@@ -115,7 +115,7 @@ fn the_title_says_what_is_open_and_is_given_back() {
     let titles: Vec<String> = osc(&pty.raw()).into_iter().filter(|body| body.starts_with("2;")).collect();
     assert!(titles.iter().all(|body| body.starts_with("2;pleach")), "{titles:?}");
     let ended = end(pty);
-    assert!(String::from_utf8_lossy(&ended.raw).contains("\x1b[23;2t"), "the title before it comes back");
+    assert!(String::from_utf8_lossy(&ended.raw).contains("\x1b[23;2t"), "the earlier title is restored");
     home.config("[screen]\ntitle = false\n");
     let pty = Pty::open(&home);
     pty.see("Type a message");
@@ -124,7 +124,7 @@ fn the_title_says_what_is_open_and_is_given_back() {
 }
 
 #[test]
-fn the_mouse_clicks_and_is_given_back() {
+fn mouse_works_and_is_released() {
     let home = Home::offline();
     let pty = Start::new(&home).size(120, 35).run();
     pty.see(READY);
@@ -132,12 +132,12 @@ fn the_mouse_clicks_and_is_given_back() {
     pty.keys("\x18m");
     pty.see("Mouse on: click, scroll, drag borders");
     assert!([1000, 1002, 1006].iter().all(|mode| pty.ledger().on.contains(mode)), "{:?}", pty.ledger());
-    assert!(!pty.ledger().on.contains(&1003), "movements without a button are no matter");
+    assert!(!pty.ledger().on.contains(&1003), "movements without a button have no effect");
     pty.keys("\x1b[<0;95;4M\x1b[<0;95;4m");
     pty.see("switch to");
     pty.keys("\x1b[<0;60;33M\x1b[<0;60;33m");
     pty.see("^P actions");
-    // The line between the conversation and the sidebar, dragged to the left.
+    // Drags the line between the conversation and the sidebar to the left.
     let before = pty.screen();
     let column = |screen: &str| screen.lines().nth(1).unwrap().chars().position(|c| c == '┬').unwrap();
     let from = column(&before);
@@ -150,33 +150,33 @@ fn the_mouse_clicks_and_is_given_back() {
     assert!(kept.contains("right = "), "{kept}");
     let pty = Start::new(&home).size(120, 35).run();
     pty.see(READY);
-    assert_eq!(column(&pty.screen()), from - 8, "remembered over a restart");
+    assert_eq!(column(&pty.screen()), from - 8, "remembered after a restart");
     end(pty);
 }
 
 #[test]
-fn a_theme_is_kept_with_the_comments_of_the_file() {
-    let home = coloured();
+fn theme_is_saved_with_the_files_comments() {
+    let home = colored();
     home.config("# mine\n[screen]\ntitle = true # yes\n");
     let pty = Pty::open(&home);
     pty.see(READY);
     pty.keys("/theme sepia\r");
     pty.see("Theme sepia, saved in");
-    pty.until_bytes("its ground", |raw, _| ground_of(raw, (0xf6, 0xed, 0xda)));
+    pty.until_bytes("its ground", |raw, _| has_background(raw, (0xf6, 0xed, 0xda)));
     let text = std::fs::read_to_string(home.path("config/pleach/config.toml")).unwrap();
     assert_eq!(text, "# mine\n[screen]\ntitle = true # yes\ntheme = \"sepia\"\n");
     end(pty);
 }
 
 #[test]
-fn settings_are_read_again_when_their_file_is_written() {
-    let home = coloured();
+fn settings_are_reloaded_when_their_file_changes() {
+    let home = colored();
     home.config("mode = \"light\"\n");
     let pty = Pty::open(&home);
     pty.see("CTX: Light");
     home.config("mode = \"heavy\"\n[screen]\ntheme = \"sepia\"\n");
     pty.see("CTX: Heavy");
-    pty.until_bytes("the theme", |raw, _| ground_of(raw, (0xf6, 0xed, 0xda)));
+    pty.until_bytes("the theme", |raw, _| has_background(raw, (0xf6, 0xed, 0xda)));
     pty.see("Settings read again");
     home.config("mode = \"heavy\"\n[screen]\nthmee = \"dark\"\n");
     pty.see("line 3, column 1");
@@ -188,7 +188,7 @@ fn settings_are_read_again_when_their_file_is_written() {
 }
 
 #[test]
-fn a_long_run_is_told_of_while_one_looks_elsewhere() {
+fn long_call_sends_a_notification() {
     let home = Home::offline();
     home.config("[screen]\nnotify = \"osc777\"\nnotify_after = 0\n");
     let pty = Pty::open(&home);
@@ -202,14 +202,14 @@ fn a_long_run_is_told_of_while_one_looks_elsewhere() {
     pty.until_bytes("the notification", |raw, _| {
         osc(raw).iter().any(|body| body.starts_with("777;notify;pleach;The answer is complete on main"))
     });
-    assert_eq!(osc(&pty.raw()).iter().filter(|body| body.starts_with("777;")).count(), 1, "only then");
+    assert_eq!(osc(&pty.raw()).iter().filter(|body| body.starts_with("777;")).count(), 1, "only without focus");
     end(pty);
 }
 
 fn plain(home: &Home, input: &str) -> (String, String, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     command.arg("--plain").current_dir(home.work()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    home.dress(&mut command);
+    home.set_environment(&mut command);
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -218,7 +218,7 @@ fn plain(home: &Home, input: &str) -> (String, String, i32) {
 }
 
 #[test]
-fn plain_over_a_pipe() {
+fn plain_mode_over_a_pipe() {
     let home = Home::offline();
     let script = "How do bees dance?\n/context\n/pin 1\n/context\n/unpin 1\n/fork alt\nAnd wasps?\n/branch switch main\n/branch\n/mode heavy\n\
                   /undo\n/read 2\n/pins\n/nonsense\n/pin 99\n//slash\none \\\ntwo\n/stats\n/quit\nnever read\n";
@@ -247,11 +247,11 @@ fn plain_over_a_pipe() {
     let main = home.json(&["message", "list", "-b", "main"]);
     let said: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
     assert!(said.contains(&"/slash") && said.contains(&"one \ntwo"), "{said:?}");
-    assert!(!said.contains(&"And wasps?"), "that was said on the fork");
+    assert!(!said.contains(&"And wasps?"), "from the fork");
 }
 
 #[test]
-fn what_a_command_prints_opens_on_the_screen() {
+fn command_output_opens_on_the_screen() {
     let home = Home::offline();
     let pty = Start::new(&home).run();
     pty.see("CTX: Light");
@@ -273,7 +273,7 @@ fn what_a_command_prints_opens_on_the_screen() {
 }
 
 #[test]
-fn plain_in_a_terminal() {
+fn plain_mode_in_a_terminal() {
     let home = Home::offline();
     let pty = Start::new(&home).args(&["--plain"]).run();
     pty.see("/help lists the commands");
@@ -290,5 +290,5 @@ fn plain_in_a_terminal() {
     let ended = pty.ended();
     assert_eq!((ended.code, ended.termios == before), (0, true));
     assert!(!ended.ledger.entered && ended.ledger.on.is_empty(), "{:?}", ended.ledger);
-    assert!(!ended.raw.contains(&0x1b), "no cursor movement, no colour, no other screen");
+    assert!(!ended.raw.contains(&0x1b), "no cursor movement, no color, no alternate screen");
 }

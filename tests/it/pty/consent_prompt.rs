@@ -1,8 +1,8 @@
-//! The word on a call to a tool, at the command line's prompt in a terminal.
+//! Approving a tool call at the command line's prompt in a terminal.
 
 use crate::support::pty::{Home, Pty, Start};
 
-/// Asks for a file to be written, up to the question.
+/// Asks for a file to be written and waits for the prompt.
 fn asked(home: &Home) -> Pty {
     home.config(&format!("trusted_folders = [{:?}]\n", home.work().canonicalize().unwrap().display().to_string()));
     let call = r#"call write_file {"path": "a.txt", "text": "written"}"#;
@@ -21,7 +21,7 @@ fn ctrl_c_stops_the_turn_at_once() {
 }
 
 #[test]
-fn a_typed_word_is_taken() {
+fn typed_approval_is_accepted() {
     let home = Home::offline();
     let pty = asked(&home);
     pty.keys("y\r");
@@ -32,5 +32,5 @@ fn a_typed_word_is_taken() {
     pty.see("Enter y to approve");
     pty.keys("\r");
     assert_eq!(pty.ended().code, 0);
-    assert!(!home.work().join("b.txt").exists(), "an empty line is no yes, nor is what was typed before the question");
+    assert!(!home.work().join("b.txt").exists(), "neither an empty line nor text typed before the prompt approves");
 }

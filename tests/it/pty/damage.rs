@@ -1,15 +1,15 @@
-//! A damaged store and the workbench: a question before the screen is taken, nothing changed without an answer; a check
-//! beside everything else after a program was killed; a disk that is full.
+//! A damaged store and the workbench: a question before the screen opens, and no change without an answer; a background
+//! check after a kill; a full disk.
 
 use super::shell::until;
-use crate::support::damage::{HARMS, flip_leaf};
+use crate::support::damage::{DAMAGES, flip_leaf};
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, Step, end, stream, words};
 use rustix::process::{Resource, Rlimit, Signal, prlimit};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A home with one answered question; its store's file.
+/// A home with one answered question, and its store's file.
 fn used() -> (Home, PathBuf) {
     let home = Home::offline();
     let (said, code) = home.cli(&["ask", "Where is my talk?"]);
@@ -27,27 +27,27 @@ fn beside(store: &Path, begins: &str) -> Vec<PathBuf> {
     entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begins)).collect()
 }
 
-/// The damaged file as it was moved: not its log.
-fn moved(store: &Path) -> PathBuf {
+/// The damaged file after it was moved aside, without its log.
+fn moved_aside(store: &Path) -> PathBuf {
     let found = beside(store, "pleach.db.corrupt-");
     found.into_iter().find(|path| path.to_string_lossy().ends_with('Z')).expect("the file was moved")
 }
 
-/// The question, and an answer to it.
+/// Shows the question and answers it.
 fn asked(home: &Home, backup: bool, answer: &str) -> Pty {
     let pty = Start::new(home).size(180, 40).run();
     let screen = pty.see("? [q]");
     assert!(screen.contains("is damaged") && screen.contains("[n] move it aside"), "{screen}");
     assert_eq!(screen.contains("[b]"), backup, "{screen}");
     assert_eq!(screen.contains("It has no backup"), !backup, "{screen}");
-    assert!(!pty.ledger().entered, "before the screen is taken");
+    assert!(!pty.ledger().entered, "before the screen opens");
     pty.keys(answer);
     pty
 }
 
 #[test]
 fn nothing_changes_without_an_answer() {
-    for (name, harm) in HARMS {
+    for (name, harm) in DAMAGES {
         let (home, store) = used();
         harm(&store);
         let bytes = std::fs::read(&store).unwrap();
@@ -69,7 +69,7 @@ fn nothing_changes_without_an_answer() {
 
 #[test]
 fn from_the_newest_backup() {
-    for (name, harm) in HARMS {
+    for (name, harm) in DAMAGES {
         let (home, store) = used();
         harm(&store);
         let bytes = std::fs::read(&store).unwrap();
@@ -79,15 +79,15 @@ fn from_the_newest_backup() {
         });
         pty.keys("\x04");
         assert_eq!(pty.ended().code, 0, "{name}");
-        assert_eq!(std::fs::read(moved(&store)).unwrap(), bytes, "{name}: moved as it was");
+        assert_eq!(std::fs::read(moved_aside(&store)).unwrap(), bytes, "{name}: moved as it was");
         assert_eq!(home.json(&["message", "list"]).as_array().unwrap().len(), 2, "{name}");
     }
 }
 
 #[test]
-fn and_from_nothing() {
+fn from_an_empty_store() {
     let (home, store) = used();
-    let (_, harm) = HARMS[2];
+    let (_, harm) = DAMAGES[2];
     harm(&store);
     let bytes = std::fs::read(&store).unwrap();
     let pty = asked(&home, true, "n\r");
@@ -95,12 +95,12 @@ fn and_from_nothing() {
     assert!(!screen.contains("Where is my talk?"), "{screen}");
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
-    assert_eq!(std::fs::read(moved(&store)).unwrap(), bytes);
+    assert_eq!(std::fs::read(moved_aside(&store)).unwrap(), bytes);
 }
 
-/// Damage in a place that no start reads: only the check finds it, and only after a program was killed.
+/// Damage that no start reads: only the check finds it, and only after a kill.
 #[test]
-fn after_a_kill_the_file_is_checked() {
+fn file_is_checked_after_a_kill() {
     let (home, store) = used();
     let mut lines = String::new();
     for n in 0..400 {
@@ -138,16 +138,17 @@ fn after_a_kill_the_file_is_checked() {
     pty.until("the alarm is put away", |screen| !screen.contains("is damaged"));
     pty.keys("\x04");
     let code = pty.ended().code;
-    assert_eq!(code, 0, "it is told, and the work goes on");
-    assert_eq!(dead(), 1, "and told again at the next start");
+    assert_eq!(code, 0, "reported, and work continues");
+    assert_eq!(dead(), 1, "reported again at the next start");
     let (said, _) = home.cli(&["doctor"]);
     assert!(said.contains("✗ store") && said.contains("damaged") && said.contains("doctor --repair"), "{said}");
 }
 
-/// No room in the middle of an answer: it stays on the screen, is told of, and is saved once there is room.
+/// The disk fills up during an answer: the answer stays on the screen, the problem is reported, and the answer is saved
+/// once there is room.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_in_the_middle_of_an_answer() {
+fn full_disk_during_an_answer() {
     let big = "filler words ".repeat(60_000);
     let script = vec![
         stream(),
@@ -186,11 +187,11 @@ fn a_full_disk_in_the_middle_of_an_answer() {
     let answer = list.as_array().unwrap().last().unwrap().clone();
     assert_eq!(answer["status"], "complete");
     let kept = answer["content"].as_str().unwrap();
-    assert_eq!(kept, format!("The beginning. {big}The middle. The end."), "every word");
+    assert_eq!(kept, format!("The beginning. {big}The middle. The end."), "the whole answer");
 }
 
-/// Quitting while the disk is full: what would be lost is said, a file that cannot be written is asked about again, and
-/// what was saved can be taken in.
+/// Quitting while the disk is full: the program says what would be lost, asks again when a file cannot be written, and
+/// can import the saved file.
 #[cfg(target_os = "linux")]
 #[test]
 fn quitting_on_a_full_disk() {
@@ -222,13 +223,13 @@ fn quitting_on_a_full_disk() {
     pty.see("Save the unwritten messages to this file");
     pty.keys("\r");
     pty.see("That file could not be written: File too large");
-    assert!(unsaved(&home).is_empty(), "half a file does not stay");
+    assert!(unsaved(&home).is_empty(), "no partial file is left");
     prlimit(Some(pty.pid), Resource::Fsize, Rlimit { current: None, maximum: None }).unwrap();
     pty.keys("\r");
     assert_eq!(pty.ended().code, 0);
     let [file] = unsaved(&home).try_into().unwrap();
     let kept = std::fs::read_to_string(&file).unwrap();
-    assert!(kept.contains(&format!("The beginning. {big}The middle.")), "every word");
+    assert!(kept.contains(&format!("The beginning. {big}The middle.")), "the whole answer");
     let (said, code) = home.cli(&["import", &file.display().to_string()]);
     assert_eq!(code, 0, "{said}");
 }

@@ -1,16 +1,16 @@
-//! The tour inside the program: each step is done by keys on the real screens and is over only when it was done; nothing of
-//! it comes into the person's store.
+//! The tour inside the program: each step is done with keys on the real screens and ends only when it was done. Nothing
+//! of it enters the person's store.
 //! Not for: the recorded tour against a server (`tour`).
 
 use crate::support::pty::{Home, Pty, Start};
 
-/// Whether the store of a tour is still there.
+/// Whether a tour's store still exists.
 fn leftover(home: &Home) -> bool {
     let entries = std::fs::read_dir(home.path("tmp")).unwrap();
     entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("pleach-demo"))
 }
 
-/// The instruction of the tour, on one line: what stands below its title.
+/// The tour's instruction, the text below its title, on one line.
 fn instruction(screen: &str) -> String {
     let lines: Vec<&str> = screen.lines().collect();
     let title = lines.iter().rposition(|line| line.contains("leaves the tour")).unwrap_or(0);
@@ -22,7 +22,7 @@ struct Guide {
 }
 
 impl Guide {
-    /// Presses keys once the tour asks for them by these words.
+    /// Presses keys once the tour asks for them with these words.
     #[track_caller]
     fn asked(&self, step: &str, words: &str, keys: &str) -> String {
         let asks = |screen: &str| {
@@ -34,7 +34,7 @@ impl Guide {
         screen
     }
 
-    /// Types a text and waits until it stands in the composer.
+    /// Types a text and waits until the composer shows it.
     #[track_caller]
     fn asked_to_type(&self, step: &str, words: &str, text: &str) {
         self.asked(step, words, text);
@@ -44,7 +44,7 @@ impl Guide {
 
 fn ask_and_exclude(guide: &Guide) {
     guide.asked_to_type("1 of 9", "Type a question", "Which fix should ship first?");
-    // What is not asked for does not count.
+    // Acts that the tour did not ask for do not count.
     guide.asked("1 of 9", "Press Enter", "\x0f");
     guide.pty.see("Next request ·");
     guide.asked("1 of 9", "Press Enter", "\x1b");
@@ -95,7 +95,7 @@ fn compare_and_replay(guide: &Guide) {
 }
 
 #[test]
-fn the_tour_inside_is_done_step_by_step() {
+fn guided_tour_is_done_step_by_step() {
     let home = Home::fresh();
     let pty = Start::new(&home).size(140, 40).run();
     pty.see("take the tour");
@@ -108,7 +108,7 @@ fn the_tour_inside_is_done_step_by_step() {
     compare_and_replay(&guide);
     guide.asked("9 of 9", "again and again", "\x02");
     guide.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
-    // Each of the seven acts is taken back; six are not enough.
+    // Undo each of the seven acts. Six are not enough.
     for act in ["the settings", "a call", "picked", "a race", "forked", "the mode"] {
         guide.asked("9 of 9", "again and again", "u");
         guide.pty.until(act, |screen| screen.contains("Undone") && screen.contains(act));
@@ -130,7 +130,7 @@ fn the_tour_inside_is_done_step_by_step() {
 }
 
 #[test]
-fn the_tour_can_be_left_at_any_time() {
+fn guided_tour_can_be_left_at_any_time() {
     let home = Home::fresh();
     let pty = Start::new(&home).size(80, 24).run();
     pty.see("take the tour");
@@ -144,7 +144,7 @@ fn the_tour_can_be_left_at_any_time() {
     pty.see("Leave the tour?");
     pty.keys("l");
     pty.until("the start page", |screen| screen.contains("take the tour") && !screen.contains("1 of 9"));
-    // Quitting in the tour leaves the tour; quitting outside ends the program.
+    // Quitting inside the tour leaves the tour. Quitting outside ends the program.
     pty.keys("\x1b[24~");
     pty.see("1 of 9");
     pty.keys("\x04");

@@ -1,11 +1,11 @@
-//! Hostile text through every door: nothing of it reaches the terminal but as text that is seen.
+//! Hostile text from every source: it reaches the terminal only as visible text.
 
-use crate::support::lexer::{Token, all, foreign, foreign_beside};
+use crate::support::lexer::{Token, all, foreign, foreign_except};
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, end, json, send, stream, words};
 use serde_json::json as value;
 
-/// What text could try. Each stands between marks, so that what is left of it can be looked for.
+/// Attempts, each between markers, so that the rest can be found.
 const PAYLOADS: [&str; 28] = [
     "\x1b]0;title\x07",
     "\x1b]2;title\x1b\\",
@@ -41,27 +41,27 @@ fn hostile() -> String {
     PAYLOADS.iter().enumerate().map(|(at, payload)| format!("<{at}{payload}{at}>")).collect::<Vec<_>>().join(" ")
 }
 
-/// What was written up to the end of the last frame; the next one may just be coming.
-fn whole(raw: &[u8]) -> &[u8] {
+/// The output up to the end of the last complete frame.
+fn complete_frames(raw: &[u8]) -> &[u8] {
     const END: &[u8] = b"\x1b[?2026l";
     let last = raw.windows(END.len()).rposition(|part| part == END);
     last.map_or(raw, |at| &raw[..at + END.len()])
 }
 
 #[track_caller]
-fn nothing_foreign(raw: &[u8]) {
-    let found = foreign(whole(raw));
+fn assert_no_foreign_escapes(raw: &[u8]) {
+    let found = foreign(complete_frames(raw));
     let first: Vec<&Token> = found.iter().take(5).collect();
     assert!(found.is_empty(), "{} pieces reached the terminal, first {first:?}", found.len());
 }
 
-fn desk(home: &Home) -> Pty {
+fn workbench(home: &Home) -> Pty {
     let pty = Start::new(home).size(200, 60).run();
     pty.see("Type a message");
     pty
 }
 
-/// Imported messages with tools, the session's title, a branch's name, tool traces, the exact request.
+/// From imported messages with tools, the session's title, a branch's name, tool traces, and the exact request.
 #[test]
 fn from_stored_conversations() {
     let home = Home::offline();
@@ -82,18 +82,18 @@ fn from_stored_conversations() {
     for args in [["session", "rename", &bad], ["branch", "rename", &bad]] {
         let (said, code) = home.cli(&args);
         assert_eq!(code, 0, "{said}");
-        nothing_foreign(said.replace('\n', " ").as_bytes());
+        assert_no_foreign_escapes(said.replace('\n', " ").as_bytes());
     }
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.see("⟨U+E0041⟩");
     pty.keys("\t\x1b[H");
     for (keys, seen) in [("\x0f", "Next request ·"), ("\r", "Instructions"), ("qq", "Answer")] {
         pty.keys(keys);
         pty.see(seen);
     }
-    nothing_foreign(&pty.raw());
+    assert_no_foreign_escapes(&pty.raw());
 
-    // Copying is the one way to an OSC 52, and only when a person presses it.
+    // Only copying by a key press may send OSC 52.
     pty.keys("\x02");
     pty.see("switch to");
     pty.keys("y");
@@ -106,10 +106,10 @@ fn from_stored_conversations() {
     pty.see("Sessions");
     pty.keys("\x1bOS");
     pty.see("offline");
-    assert!(foreign(whole(&pty.raw())).len() == 1, "only the copy");
+    assert!(foreign(complete_frames(&pty.raw())).len() == 1, "only the copied text");
 }
 
-/// The answer, its reasoning, calls of tools, the words of a failure, the names of models.
+/// From an answer, its thinking, its tool calls, an error message, and model names.
 #[test]
 fn from_a_server() {
     let bad = hostile();
@@ -131,7 +131,7 @@ fn from_a_server() {
     let list = value!({"object": "list", "data": [{"id": format!("model-{bad}"), "object": "model"}]});
     let server = Server::serve(scripts, Some(json(200, &[], &list.to_string())));
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.keys("First\r");
     pty.until("the answer, with marks", |screen| screen.contains("Heard") && screen.contains("⟨U+E0041⟩"));
     pty.until("the turn is over", |screen| screen.contains("^P actions"));
@@ -143,14 +143,14 @@ fn from_a_server() {
     pty.until("the chat", |screen| !screen.contains("model-"));
     pty.keys("Third\r");
     pty.see("Refused");
-    nothing_foreign(&pty.raw());
+    assert_no_foreign_escapes(&pty.raw());
 }
 
 /// Typed and pasted.
 #[test]
 fn from_the_keyboard() {
     let home = Home::offline();
-    let pty = desk(&home);
+    let pty = workbench(&home);
     for payload in PAYLOADS {
         pty.paste(&format!("see {payload} "));
     }
@@ -158,13 +158,13 @@ fn from_the_keyboard() {
     pty.keys("\r");
     pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out actual"));
     pty.see("⟨U+E0041⟩");
-    nothing_foreign(&pty.raw());
+    assert_no_foreign_escapes(&pty.raw());
 }
 
-/// With links switched on, the addresses of pages are given to the terminal, and nothing else: neither other schemes nor
-/// addresses with anything in them that is not plain.
+/// With links enabled, only plain web addresses reach the terminal: no other schemes, and no address with unusual
+/// characters.
 #[test]
-fn links_give_addresses_and_nothing_else() {
+fn links_contain_only_addresses() {
     let bad = "[a](javascript:alert(1)) [b](file:///etc/passwd) [c](https://x.example/\u{1b}]52;c;AA==\u{7}) \
                [d](https://x.example/&#27;]0;t&#7;) [e](<https://x.example/ y>) [g](https://bücher.example) \
                [h](https://x.example/\u{202e}) <javascript:x> [i](HTTPS://good.example/q?a=b&c=d;e) https://plain.example.";
@@ -176,11 +176,11 @@ fn links_give_addresses_and_nothing_else() {
     home.set("TERM_PROGRAM", "WezTerm");
     std::fs::write(home.work().join("talk.json"), value!({ "messages": lines }).to_string()).unwrap();
     assert_eq!(home.cli(&["import", "talk.json"]).1, 0);
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.see("plain.example");
     pty.until_bytes("a link", |raw, _| raw.windows(4).any(|four| four == b"\x1b]8;"));
     let good = ["HTTPS://good.example/q?a=b&c=d;e", "https://plain.example", "http://evil.example"];
-    let rest = foreign_beside(&pty.raw(), &good);
+    let rest = foreign_except(&pty.raw(), &good);
     assert!(rest.is_empty(), "{rest:?}");
     let given: Vec<String> = all(&pty.raw())
         .into_iter()

@@ -1,4 +1,4 @@
-//! Journeys of a person through the whole program.
+//! Journeys through the whole program.
 
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, Step, end, json, stream, words};
@@ -6,14 +6,14 @@ use serde_json::Value;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// The workbench at a size at which sentences stay on one line.
-fn desk(home: &Home) -> Pty {
+/// The workbench, wide enough that sentences stay on one line.
+fn workbench(home: &Home) -> Pty {
     let pty = Start::new(home).size(180, 50).run();
     pty.see("Type a message");
     pty
 }
 
-/// The word after another on the screen.
+/// The word that follows another one on the screen.
 fn after<'a>(screen: &'a str, word: &str) -> &'a str {
     let rest = screen.split_once(word).unwrap_or_else(|| panic!("no {word:?} in:\n{screen}")).1;
     rest.split_whitespace().next().unwrap()
@@ -30,8 +30,8 @@ fn posts(server: &Server) -> Vec<Vec<u8>> {
     server.requests().into_iter().filter(|request| request.method == "POST").map(|request| request.body).collect()
 }
 
-/// Every body that came is the request of a stored plan, byte for byte.
-fn bodies_are_plans(server: &Server, home: &Home) {
+/// Every posted body is the request of a stored plan, byte for byte.
+fn assert_bodies_are_plans(server: &Server, home: &Home) {
     let mut came: Vec<String> = posts(server).iter().map(|body| blake3::hash(body).to_hex().to_string()).collect();
     let mut stored = digests(home);
     came.sort();
@@ -44,9 +44,9 @@ fn answer(text: &str) -> Vec<Step> {
 }
 
 #[test]
-fn a_newcomer() {
+fn newcomer() {
     let home = Home::fresh();
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.until("the first screen explains itself", |screen| {
         screen.contains("shows every request") && screen.contains("Model servers") && screen.contains("take the tour")
     });
@@ -79,20 +79,20 @@ fn a_newcomer() {
     let sent = digests(&home);
     assert_eq!(sent.len(), 2);
     assert!(sent[1].starts_with(&drawn), "drawn {drawn}, sent {sent:?}");
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.until("all is there again", |screen| {
         screen.contains("How do bees dance?") && screen.contains("And wasps?") && screen.contains("Left out 1")
     });
 }
 
 #[test]
-fn a_day_with_a_server() {
+fn day_with_a_server() {
     let first = vec![stream(), words("The first "), words("part"), Step::Hang];
     let scripts =
         vec![first, answer(" and the rest."), answer("Another answer."), answer("On the fork."), answer("Once more.")];
     let server = Server::start_posts(scripts);
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.keys("Question one\r");
     pty.see("The first part");
     let pressed = Instant::now();
@@ -100,7 +100,7 @@ fn a_day_with_a_server() {
     pty.see("stopped");
     let took = pressed.elapsed();
     assert!(server.saw_client_leave());
-    // 100 ms on a machine at rest; a loaded one gets more.
+    // 100 ms on an idle machine. A loaded one gets more.
     assert!(took < Duration::from_millis(800), "stopping took {took:?}");
 
     pty.keys("\tc");
@@ -129,7 +129,7 @@ fn a_day_with_a_server() {
     pty.keys("\x03\x04");
     assert_eq!(pty.ended().code, 0);
 
-    bodies_are_plans(&server, &home);
+    assert_bodies_are_plans(&server, &home);
     let runs = home.json(&["plans", "list"]);
     let newest = runs.as_array().unwrap().iter().max_by_key(|run| run["at"].as_i64()).unwrap();
     assert_eq!(newest["mode"], "off", "{newest}");
@@ -143,7 +143,7 @@ fn two_branches_answer_at_once() {
     let scripts = vec![answer("Ground."), slow("Fork begins", " and ends."), slow("Main begins", " and ends.")];
     let server = Server::start_posts(scripts);
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.keys("Base\r");
     pty.see("Ground.");
     pty.until("the turn is over", |screen| screen.contains("Type a message") && screen.contains("^P actions"));
@@ -162,7 +162,7 @@ fn two_branches_answer_at_once() {
     pty.see("Fork begins and ends.");
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
-    bodies_are_plans(&server, &home);
+    assert_bodies_are_plans(&server, &home);
     let all = home.json(&["message", "list", "--all"]).to_string();
     for text in ["Main begins and ends.", "Fork begins and ends."] {
         assert!(all.contains(text), "{all}");
@@ -177,7 +177,7 @@ fn servers_that_refuse() {
     let busy = json(429, &[("retry-after", "30")], r#"{"error":{"message":"Rate limit reached"}}"#);
     let server = Server::start_posts(vec![wrong, busy, answer("At last.")]);
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.keys("Precious words\r");
     let screen = pty.until("a sentence and the draft", |screen| {
         screen.contains("(401)") && screen.contains("> Precious words") && screen.matches("Precious words").count() == 1
@@ -197,20 +197,20 @@ fn servers_that_refuse() {
     let mut home = Home::server(&format!("http://{closed}/v1"));
     home.config("[profiles.openai]\nattempts = 1\n");
     home.set("PLEACH_PROFILE", "openai");
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.keys("Is anybody there?\r");
     pty.until("a sentence and the draft", |screen| screen.contains("onnect") && screen.contains("> Is anybody there?"));
 }
 
-/// Ten million bytes between brackets, with the mark of a paste's end in them.
+/// Ten million bytes in a bracketed paste that contains the end marker.
 #[test]
-fn an_enormous_paste() {
+fn enormous_paste() {
     let server = Server::start_posts(vec![answer("Read it all.")]);
     let home = Home::server(&server.base_url());
     home.config(
         "budget = 49000000\n[models]\n\"gpt-4.1-mini\" = { context_window = 50000000, encoding = \"approximate\" }\n",
     );
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.see("pleach shows every request");
     let row = format!("{}\r\n", "x1 ".repeat(42));
     let big = row.repeat(10_000_000 / row.len() + 1);
@@ -227,14 +227,14 @@ fn an_enormous_paste() {
     let body: Value = serde_json::from_slice(&posts(&server)[0]).unwrap();
     let sent = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     assert!(sent.len() >= 9_900_000, "{} bytes came", sent.len());
-    assert!(sent.contains(big.replace("\r\n", "\n").trim_end()), "the words came as they were");
+    assert!(sent.contains(big.replace("\r\n", "\n").trim_end()), "the text is unchanged");
 }
 
 #[test]
-fn a_paste_that_holds_its_own_end() {
+fn paste_that_contains_its_end_marker() {
     let server = Server::start_posts(vec![answer("One message.")]);
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.see("pleach shows every request");
     pty.paste("harmless\x1b[201~\rrm -rf /\r\x04\x03\x1a and so on");
     pty.until("it lies in the composer", |screen| screen.contains("and so on") || screen.contains("[pasted"));
@@ -247,19 +247,19 @@ fn a_paste_that_holds_its_own_end() {
     assert_eq!(pty.ended().code, 0);
 }
 
-/// A terminal that does not know bracketed paste sends a paste as keys, all in one breath.
+/// A terminal without bracketed paste sends a paste as keys in one burst.
 #[test]
-fn a_paste_without_brackets() {
+fn paste_without_brackets() {
     let server = Server::start_posts(vec![answer("Got it."), answer("Typed.")]);
     let home = Home::server(&server.base_url());
-    let pty = desk(&home);
+    let pty = workbench(&home);
     pty.see("pleach shows every request");
     let text = "fn main() {\n\tprintln!(\"naïve 日本\");\n\n}\nand a last line";
     pty.keys(&text.replace('\n', "\r"));
     pty.until("all of it is in the composer", |screen| {
         screen.contains("and a last line") || screen.contains("[pasted")
     });
-    assert!(posts(&server).is_empty(), "no half of it was sent");
+    assert!(posts(&server).is_empty(), "no part of it was sent");
     pty.keys("\r");
     pty.see("Got it.");
     let said = |n: usize| {

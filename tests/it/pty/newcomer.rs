@@ -1,9 +1,9 @@
-//! A newcomer: from an empty home to a fork, a pin, an exclusion, a comparison and an undo, by keys that the screen names
-//! at that moment and no others.
+//! A newcomer's journey from an empty home to a fork, a pin, an exclusion, a comparison, and an undo, using only keys
+//! that the screen names at that moment.
 
 use crate::support::pty::{Home, Pty, Start};
 
-/// The bytes of a key by the name that the screen gives it.
+/// The bytes of a key, given its name on the screen.
 fn bytes(key: &str) -> String {
     match key {
         "Enter" => "\r".to_owned(),
@@ -16,7 +16,7 @@ fn bytes(key: &str) -> String {
     }
 }
 
-/// Presses the key before these words once the screen names it: `p pin`.
+/// Presses the key in front of a hint once the screen shows it: `p pin`.
 #[track_caller]
 fn press(pty: &Pty, hint: &str) -> String {
     let screen = pty.until(&format!("the screen names {hint:?}"), |screen| named(screen, hint));
@@ -25,7 +25,7 @@ fn press(pty: &Pty, hint: &str) -> String {
     screen
 }
 
-/// Whether a key and what it does stand on the screen as words of their own.
+/// Whether the screen shows a key and its hint as separate words.
 fn named(screen: &str, hint: &str) -> bool {
     let alone = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     screen
@@ -33,7 +33,7 @@ fn named(screen: &str, hint: &str) -> bool {
         .any(|(at, _)| alone(screen[..at].chars().next_back()) && alone(screen[at + hint.len()..].chars().next()))
 }
 
-/// Writes a message and sends it as the screen says; waits for the answer of so many.
+/// Writes a message, sends it as the screen says, and waits for a number of answers.
 #[track_caller]
 fn ask(pty: &Pty, text: &str, answers: usize) {
     pty.see("Type a message");
@@ -46,7 +46,7 @@ fn ask(pty: &Pty, text: &str, answers: usize) {
 }
 
 #[test]
-fn a_newcomer_finds_every_key_on_the_screen() {
+fn newcomer_finds_every_key_on_the_screen() {
     let home = Home::fresh();
     let pty = Start::new(&home).size(120, 44).run();
     pty.until("what this is for", |screen| {
@@ -54,23 +54,23 @@ fn a_newcomer_finds_every_key_on_the_screen() {
     });
     ask(&pty, "How do bees dance?", 1);
 
-    // A pin on the answer.
+    // Pin the answer.
     press(&pty, "Tab messages");
     press(&pty, "p pin");
     let screen = pty.see("◆");
-    assert!(screen.contains("u undoes it"), "what was done can be undone:\n{screen}");
+    assert!(screen.contains("u undoes it"), "it can be undone:\n{screen}");
 
-    // A fork, and another question there.
+    // Fork, and ask another question there.
     press(&pty, "f fork");
     pty.until("on the fork", |screen| screen.contains("▸ main-2") && screen.contains("Type a message"));
     ask(&pty, "And how do wasps find food?", 2);
 
-    // The newest turn does not go with the next request.
+    // Exclude the newest turn from the next request.
     press(&pty, "Tab messages");
     press(&pty, "x leave out");
     pty.until("left out", |screen| screen.contains('✕'));
 
-    // The fork beside the branch that it came from.
+    // Compare the fork with its original branch.
     press(&pty, "q type");
     press(&pty, "^B branches");
     press(&pty, "c compare");
@@ -78,7 +78,7 @@ fn a_newcomer_finds_every_key_on_the_screen() {
     press(&pty, "Esc leave");
     pty.until("the conversation again", |screen| !screen.contains("They diverge"));
 
-    // The exclusion, the fork and the pin are taken back.
+    // Undo the exclusion, the fork, and the pin.
     press(&pty, "u undo");
     pty.until("nothing is left out", |screen| !screen.contains('✕'));
     press(&pty, "u undo");

@@ -1,5 +1,5 @@
-//! The picture of the README, from a real run. With `PLEACH_PICTURE=FILE` it is written:
-//! `PLEACH_PICTURE=$PWD/assets/screen.svg cargo test --test it -- the_picture`.
+//! The README's picture, from a real run. `PLEACH_PICTURE=FILE` writes it:
+//! `PLEACH_PICTURE=$PWD/assets/screen.svg cargo test --test it -- readme_picture`.
 
 use crate::support::picture::svg;
 use crate::support::pty::{Home, Start};
@@ -7,13 +7,13 @@ use crate::support::pty::{Home, Start};
 const SIZE: (u16, u16) = (120, 35);
 
 #[test]
-fn the_picture_of_the_readme() {
+fn readme_picture() {
     let mut home = Home::offline();
     home.set("COLORTERM", "truecolor");
     home.config("[screen]\ntheme = \"dark\"\n");
     let pty = Start::new(&home).args(&["--demo"]).size(SIZE.0, SIZE.1).run();
     pty.see("demo, nothing is saved");
-    // A pin on the last turn but one, and a draft.
+    // Pin the turn before the last one, and write a draft.
     pty.keys("/pin 6");
     pty.see("/pin 6");
     pty.keys("\r");

@@ -1,4 +1,4 @@
-//! Job control under a real shell: into the background, back into the foreground, with an answer on its way.
+//! Job control under a real shell: suspend and resume during an answer.
 
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, Step, end, stream, words};
@@ -10,8 +10,8 @@ fn children(pid: i32) -> Vec<i32> {
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// The letter for what a process does: `T` when it is stopped.
-fn does(pid: i32) -> Option<char> {
+/// The state letter of a process: `T` when it is stopped.
+fn process_state(pid: i32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
@@ -40,7 +40,7 @@ fn shell(home: &mut Home) -> Option<Pty> {
 }
 
 #[test]
-fn into_the_background_and_back() {
+fn suspend_and_resume() {
     let answer = vec![stream(), words("Half of it "), Step::Stall, words("and the other half."), end()];
     let server = Server::start_posts(vec![answer]);
     let mut home = Home::server(&server.base_url());
@@ -59,7 +59,7 @@ fn into_the_background_and_back() {
     pty.until("the main screen", |screen| !screen.contains('┬'));
     let ledger = pty.ledger();
     assert!(ledger.balanced(), "{ledger:?}");
-    until("the program is stopped", || does(program) == Some('T'));
+    until("the program is stopped", || process_state(program) == Some('T'));
     pty.keys("stty -a; echo done-$((1+1))\r");
     let stty = pty.see("done-2");
     assert!(stty.contains("isig icanon iexten echo "), "{stty}");
@@ -67,7 +67,7 @@ fn into_the_background_and_back() {
     let before = pty.raw().len();
     pty.keys("bg\r");
     pty.until_bytes("the shell answers", |raw, _| String::from_utf8_lossy(&raw[before..]).contains("&\r\n"));
-    // The shell tells at its next prompt that the job stopped again.
+    // The shell reports at its next prompt that the job stopped again.
     until("the shell says that it stopped again", || {
         pty.keys("\r");
         String::from_utf8_lossy(&pty.raw()[before..]).contains("Stopped")
@@ -80,15 +80,15 @@ fn into_the_background_and_back() {
     server.release();
     let stops = pty.screen().matches("Stopped").count();
     pty.keys("fg\r");
-    // A stop that was under way while the shell had the terminal may still come; a person types it again.
+    // A stop signal that arrived while the shell had the terminal may still be pending. A person would type it again.
     let stopped = |screen: &str| screen.matches("Stopped").count() > stops;
     let back = |screen: &str| screen.contains("and the other half.");
     if stopped(&pty.until("in the foreground, or stopped again", |screen| back(screen) || stopped(screen))) {
         pty.keys("fg\r");
     }
     let screen = pty.until("in the foreground", back);
-    assert!(screen.contains("Tell me") && screen.contains('┬'), "drawn whole:\n{screen}");
-    assert!(!screen.contains("SHELL>") && !screen.contains("still-42"), "nothing of the shell is left:\n{screen}");
+    assert!(screen.contains("Tell me") && screen.contains('┬'), "drawn completely:\n{screen}");
+    assert!(!screen.contains("SHELL>") && !screen.contains("still-42"), "no shell output is left:\n{screen}");
     let ledger = pty.ledger();
     assert!(ledger.on.contains(&1049) && ledger.on.contains(&2004) && ledger.pushed == 1, "{ledger:?}");
     pty.keys("\x04");
@@ -99,9 +99,9 @@ fn into_the_background_and_back() {
     assert_eq!(server.requests().iter().filter(|request| request.method == "POST").count(), 1);
 }
 
-/// The window is closed while the program is stopped: it must not stay behind.
+/// The window is closed while the program is stopped. The program must end.
 #[test]
-fn a_stopped_program_ends_with_its_terminal() {
+fn stopped_program_ends_with_its_terminal() {
     let mut home = Home::offline();
     let Some(mut pty) = shell(&mut home) else {
         println!("SKIPPED: there is no bash or no /proc here");
@@ -112,7 +112,7 @@ fn a_stopped_program_ends_with_its_terminal() {
     let program = children(pty.pid.as_raw_nonzero().get()).pop().unwrap();
     pty.keys("\x1a");
     pty.see("Stopped");
-    until("the program is stopped", || does(program) == Some('T'));
-    pty.take_away();
-    until("the program is gone", || does(program).is_none_or(|letter| letter == 'Z'));
+    until("the program is stopped", || process_state(program) == Some('T'));
+    pty.close_window();
+    until("the program is gone", || process_state(program).is_none_or(|letter| letter == 'Z'));
 }

@@ -1,17 +1,17 @@
-//! Sizes of the terminal: storms of changes, hardly any room, a great deal of it.
+//! Terminal sizes: many changes in a row, very small, and very large.
 
 use crate::support::pty::{Home, Pty, Start};
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_storm_of_sizes() {
+fn many_size_changes() {
     let home = Home::offline();
     let pty = Pty::open(&home);
     pty.see("Type a message");
     let (frames, began) = (pty.frames(), Instant::now());
     for round in 0_u16..200 {
         pty.resize(40 + round % 97, 8 + round % 41);
-        // The pace is the test: two hundred changes in a second.
+        // The pace is under test: two hundred changes in a second.
         std::thread::sleep(Duration::from_millis(5));
     }
     pty.resize(90, 25);
@@ -30,7 +30,7 @@ fn a_storm_of_sizes() {
 }
 
 #[test]
-fn from_one_cell_to_a_wall() {
+fn tiny_and_huge_sizes() {
     let home = Home::offline();
     let pty = Start::new(&home).size(1, 1).run();
     pty.until_bytes("a first frame", |_, ledger| ledger.entered && ledger.hidden);

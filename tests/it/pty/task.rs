@@ -1,6 +1,6 @@
-//! A real task from end to end in the real program: search, read, run the tests, which fail, mend by an edit of which one change
-//! is turned down, run them again, done. In a small workspace made here; and, where `PLEACH_TASK` names a checkout of this
-//! repository at a commit with a planted fault (see [`Task::planted`]), on that.
+//! A real task from start to end in the real program: search, read, run failing tests, edit with one denied hunk, run
+//! the tests again, done. In a small generated workspace, and, if `PLEACH_TASK` names a checkout of this repository
+//! with a planted fault (see [`Task::planted`]), there.
 
 use crate::support::pty::{Home, Pty, Start};
 use crate::support::server::{Server, Step, end, send, stream, words};
@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Compiling takes as long as it takes.
+/// Compiling may take this long.
 const COMPILES: Duration = Duration::from_mins(40);
 const DONE: &str = "The sign was wrong; the tests pass now.";
 
-/// What is to be done.
+/// The task.
 struct Task {
     folder: PathBuf,
     pattern: &'static str,
     file: &'static str,
     line: &'static str,
-    /// The fault and its remedy.
+    /// The fault and its fix.
     wrong: (&'static str, &'static str),
-    /// A change that the person turns down.
+    /// A change that the person denies.
     unwanted: (&'static str, &'static str),
     passes: &'static str,
 }
 
 impl Task {
-    /// A workspace of one crate without dependencies, whose test fails.
+    /// A workspace with one crate without dependencies, whose test fails.
     fn small(folder: PathBuf) -> Self {
         std::fs::create_dir_all(folder.join("sum/src")).unwrap();
         let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
@@ -49,7 +49,7 @@ impl Task {
         }
     }
 
-    /// This repository with a wrong operator in `domain::base::chart::eighths`: a column twice as high is no longer twice as high.
+    /// This repository with a wrong operator in `domain::base::chart::eighths`, so that column heights are wrong.
     fn planted(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -66,7 +66,7 @@ impl Task {
         std::fs::read_to_string(self.folder.join(self.file)).unwrap()
     }
 
-    /// What the model does, call by call.
+    /// The model's calls, in order.
     fn script(&self) -> Vec<Vec<Step>> {
         let run = || json!({ "line": self.line, "seconds": 3_000 });
         let edit = |(old, new): (&str, &str)| json!({ "old": old, "new": new });
@@ -93,7 +93,7 @@ fn call(at: usize, name: &str, args: &Value) -> Vec<Step> {
     vec![stream(), send(&format!("data: {delta}\n\ndata: [DONE]\n\n"))]
 }
 
-/// Every file beneath a folder but what is left out, with its text's hash.
+/// The files beneath a folder except the excluded ones, with hashes of their texts.
 fn files(folder: &Path, out: &[&str]) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut todo = vec![folder.to_owned()];
@@ -115,7 +115,7 @@ fn files(folder: &Path, out: &[&str]) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// A person's machine on which cargo works.
+/// A home in which cargo works.
 fn home(server: &Server, folder: &Path) -> Home {
     let mut home = Home::server(&server.base_url());
     let real = std::env::home_dir().unwrap();
@@ -129,8 +129,8 @@ fn home(server: &Server, folder: &Path) -> Home {
     home
 }
 
-/// Looks at what waits, and gives the word with these keys.
-fn word(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
+/// Checks what the approval shows and decides with keys.
+fn decide(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
     let waits = format!("{tool} needs approval (");
     pty.until_within(COMPILES, &format!("{tool} asks"), |screen| screen.contains(&waits));
     pty.keys("\x1by");
@@ -142,32 +142,32 @@ fn word(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
     }
 }
 
-fn does(task: &Task, home: &Home, server: &Server) {
+fn do_task(task: &Task, home: &Home, server: &Server) {
     let before = task.text();
     let pty = Start::new(home).size(140, 40).run();
     pty.until("it is open", |screen| screen.contains("Type a message"));
-    pty.keys("The tests fail. Find out why and mend it.\r");
-    word(&pty, "run", &[task.line, "landlock"], "y");
-    word(&pty, "edit_file", &["@@", task.wrong.1.trim()], " ");
+    pty.keys("The tests fail. Find out why and fix it.\r");
+    decide(&pty, "run", &[task.line, "landlock"], "y");
+    decide(&pty, "edit_file", &["@@", task.wrong.1.trim()], " ");
     pty.until("one change is left out", |screen| {
         screen.contains("left out") && screen.contains("approve the selected changes")
     });
     pty.keys("y");
-    word(&pty, "run", &[task.line], "y");
+    decide(&pty, "run", &[task.line], "y");
     pty.until_within(COMPILES, "it is done", |screen| screen.contains(DONE) && screen.contains("Type a message"));
     let after = task.text();
-    assert_eq!(after, before.replace(task.wrong.0, task.wrong.1), "the chosen change alone");
-    screens(&pty, task);
-    undone(&pty, task, &before, &after);
+    assert_eq!(after, before.replace(task.wrong.0, task.wrong.1), "only the approved change");
+    check_screens(&pty, task);
+    check_undo(&pty, task, &before, &after);
     pty.keys("\x1b");
     pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
-    told(task, home, server);
+    check_records(task, home, server);
 }
 
-/// The screen of tool calls says what came of each, and what fixed what.
-fn screens(pty: &Pty, task: &Task) {
+/// The screen of tool calls shows each outcome and which call fixed which failure.
+fn check_screens(pty: &Pty, task: &Task) {
     pty.keys("\x14");
     let screen = pty.until("the calls", |screen| {
         ["Tool calls of main 5", "1 failed, 1 of them fixed later", "fixes", "fixed", "exit 101"]
@@ -189,19 +189,19 @@ fn screens(pty: &Pty, task: &Task) {
     pty.until("the message tells of it", |screen| screen.contains("worked later") && screen.contains("resolves the"));
 }
 
-fn undone(pty: &Pty, task: &Task, before: &str, after: &str) {
+fn check_undo(pty: &Pty, task: &Task, before: &str, after: &str) {
     pty.keys("\x02");
     pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     pty.keys("u");
     pty.until("undone", |screen| screen.contains(&format!("Undone: changed {}", task.file)));
-    assert_eq!(task.text(), before, "undo brings the file back");
+    assert_eq!(task.text(), before, "undo restores the file");
     pty.keys("U");
     pty.until("done again", |screen| screen.contains(&format!("changed {}", task.file)) && !screen.contains("Undone:"));
     assert_eq!(task.text(), after, "redo changes it again");
 }
 
-/// What the store and the server know of it: each call with its plan, sent as it was planned; the traces.
-fn told(task: &Task, home: &Home, server: &Server) {
+/// The stored and received calls: each matches its plan, and the traces are complete.
+fn check_records(task: &Task, home: &Home, server: &Server) {
     let json = |args: &[&str]| home.json(args);
     let runs = json(&["plans", "list"]);
     let runs = runs.as_array().unwrap();
@@ -210,7 +210,7 @@ fn told(task: &Task, home: &Home, server: &Server) {
     for (at, post) in posts.iter().enumerate() {
         let digest = blake3::hash(&post.body).to_hex().to_string();
         let run = runs.iter().find(|run| run["request_digest"] == digest.as_str());
-        let run = run.unwrap_or_else(|| panic!("call {at} was not sent as it was planned"));
+        let run = run.unwrap_or_else(|| panic!("call {at} was not sent as planned"));
         let plan = json(&["plans", "show", run["run_id"].as_str().unwrap_or_else(|| panic!("{run}"))]);
         let plan = plan.get("plan").unwrap_or(&plan);
         assert!(plan["est_total"].as_u64().unwrap() > 0 && plan["tools"].as_u64().unwrap() > 100, "{plan}");
@@ -224,9 +224,10 @@ fn told(task: &Task, home: &Home, server: &Server) {
 
     let traces = json(&["traces"]);
     let traces = traces.as_array().unwrap();
-    let told: Vec<_> = traces.iter().map(|t| (t["name"].as_str().unwrap(), t["state"].as_str().unwrap())).collect();
+    let check_records: Vec<_> =
+        traces.iter().map(|t| (t["name"].as_str().unwrap(), t["state"].as_str().unwrap())).collect();
     let wanted = [("run", "ok"), ("edit_file", "ok"), ("run", "failed"), ("read_file", "ok"), ("search", "ok")];
-    assert_eq!(told, wanted);
+    assert_eq!(check_records, wanted);
     assert_eq!((&traces[2]["fixed_by"], &traces[0]["resolves"][0]), (&traces[0]["id"], &traces[2]["id"]));
     assert_eq!(traces[2]["fixed_after"], json!([task.file]));
     assert_eq!((&traces[2]["exit"], &traces[2]["word"]), (&json!(101), &json!("you")));
@@ -248,23 +249,23 @@ fn told(task: &Task, home: &Home, server: &Server) {
 }
 
 #[test]
-fn a_real_task_from_search_to_passing_tests() {
+fn real_task_from_search_to_passing_tests() {
     let script = |task: &Task| Server::start_posts(task.script());
     let folder = tempfile::tempdir().unwrap();
     let task = Task::small(folder.path().join("in"));
     std::fs::write(folder.path().join("neighbour.txt"), "not to be touched").unwrap();
     let server = script(&task);
     let home = home(&server, &task.folder);
-    // Where commands may write beside the folder, only what they made there is new.
+    // Outside the folder, only files made by allowed commands are new.
     let outside = files(folder.path(), &["in/target", "in/Cargo.lock", "in/sum/src/lib.rs"]);
     let around = files(&home.path(""), &["config", "data", "state", "tmp"]);
-    does(&task, &home, &server);
+    do_task(&task, &home, &server);
     assert_eq!(files(folder.path(), &["in/target", "in/Cargo.lock", "in/sum/src/lib.rs"]), outside);
     assert_eq!(files(&home.path(""), &["config", "data", "state", "tmp"]), around, "nothing in the home folder");
 }
 
 #[test]
-fn a_real_task_on_this_very_program() {
+fn real_task_on_this_repository() {
     let Some(folder) = std::env::var_os("PLEACH_TASK").map(PathBuf::from) else {
         #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
         {
@@ -276,6 +277,6 @@ fn a_real_task_on_this_very_program() {
     let server = Server::start_posts(task.script());
     let home = home(&server, &task.folder);
     let outside = files(&task.folder, &["target", ".git", task.file]);
-    does(&task, &home, &server);
-    assert_eq!(files(&task.folder, &["target", ".git", task.file]), outside, "no other file was touched");
+    do_task(&task, &home, &server);
+    assert_eq!(files(&task.folder, &["target", ".git", task.file]), outside, "no other file was changed");
 }

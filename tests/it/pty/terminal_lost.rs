@@ -6,16 +6,16 @@ use crate::support::server::{Server, Step, stream, words};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Processor time that a process has used, in hundredths of a second.
+/// CPU time used by a process, in hundredths of a second.
 fn used(pid: i32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// With the signal that a terminal sends at its end, where nobody sends one, and where it was to be ignored (`nohup`).
+/// With SIGHUP, without it, and with SIGHUP ignored (`nohup`).
 #[test]
-fn the_window_is_closed_in_the_middle_of_an_answer() {
+fn window_is_closed_during_an_answer() {
     for (controlling, nohup) in [(true, false), (false, false), (true, true)] {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
         let home = Home::server(&server.base_url());
@@ -32,20 +32,19 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
         pty.see("Part of an answer");
         let pid = pty.pid.as_raw_nonzero().get();
         let before = used(pid);
-        pty.take_away();
+        pty.close_window();
         let began = Instant::now();
         let mut spent = 0;
         let code = loop {
-            // Its own use of the processor while it ends, and while its vocabulary may still be read; a spinning thread would
-            // show here.
+            // CPU time while the program ends and may still load its vocabulary. A busy loop would show here.
             if let (Some(before), Some(now)) = (before, used(pid)) {
                 spent = now.saturating_sub(before);
-                assert!(spent < 160, "it spins: {now} after {before}");
+                assert!(spent < 160, "busy loop: {now} after {before}");
             }
             if let Some(code) = pty.gone_within(Duration::from_millis(20)) {
                 break code;
             }
-            assert!(began.elapsed() < Duration::from_secs(5), "it stays behind (controlling: {controlling})");
+            assert!(began.elapsed() < Duration::from_secs(5), "it is still running (controlling: {controlling})");
         };
         println!(
             "gone after {:?}, {spent}0 ms of processor (controlling: {controlling}, nohup: {nohup})",
@@ -68,7 +67,7 @@ fn the_window_is_closed_in_the_middle_of_an_answer() {
 fn tmux(socket: &str, home: &Home, args: &[&str]) -> String {
     let mut command = Command::new("tmux");
     command.args(["-f", "/dev/null", "-L", socket]).args(args).current_dir(home.work());
-    home.dress(&mut command);
+    home.set_environment(&mut command);
     let output = command.stdin(Stdio::null()).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

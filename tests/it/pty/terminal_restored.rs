@@ -1,16 +1,16 @@
-//! The terminal is given back on every way out: its settings, its modes, its main screen.
+//! The terminal is restored on every way to exit: its settings, its modes, and its main screen.
 
 use crate::support::pty::{Ended, Home, Pty, Start};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// The workbench is up and at rest.
+/// Text that shows that the workbench is ready.
 const READY: &str = "pleach shows every request";
 
 fn up(home: &Home) -> Pty {
     let pty = Pty::open(home);
     pty.see(READY);
-    assert!(pty.ledger().on.contains(&1049), "the other screen is taken");
+    assert!(pty.ledger().on.contains(&1049), "the alternate screen is entered");
     assert_ne!(pty.termios(), pty.before, "raw mode is on");
     pty
 }
@@ -74,17 +74,17 @@ fn after_a_panic() {
         let ended = clean(pty, 101);
         let raw = String::from_utf8_lossy(&ended.raw).into_owned();
         let (screen, main) = raw.rsplit_once("\x1b[?1049l").unwrap();
-        assert!(main.contains(&format!("rehearsed in the {wher}")), "the words stand on the main screen: {main:?}");
-        assert!(!screen.contains("rehearsed"), "and not before");
+        assert!(main.contains(&format!("rehearsed in the {wher}")), "the message is on the main screen: {main:?}");
+        assert!(!screen.contains("rehearsed"), "and not earlier");
         let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
         assert!(log.contains("rehearsed"), "and in the log: {log:?}");
     }
 }
 
-/// A call's task fails: the answer is an error, the workbench lives, and the words are in the log.
+/// A panic in a call's task: the answer is an error, the workbench continues, and the message is in the log.
 #[cfg(debug_assertions)]
 #[test]
-fn a_panic_in_a_call_ends_only_the_call() {
+fn panic_in_a_call_ends_only_the_call() {
     let mut home = Home::offline();
     home.set("PLEACH_TEST_PANIC", "call");
     let pty = up(&home);
@@ -94,7 +94,7 @@ fn a_panic_in_a_call_ends_only_the_call() {
     });
     pty.keys("\x03\x04");
     let ended = clean(pty, 0);
-    assert!(!String::from_utf8_lossy(&ended.raw).contains("rehearsed"), "no words on the screen");
+    assert!(!String::from_utf8_lossy(&ended.raw).contains("rehearsed"), "no message on the screen");
     let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
     assert!(log.contains("rehearsed in the call"), "but in the log: {log:?}");
 }
@@ -105,7 +105,7 @@ fn after_a_failed_start() {
     home.config("[screen\nmouse = true\n");
     let pty = Pty::open(&home);
     let ended = clean(pty, 2);
-    assert!(!ended.ledger.entered, "the other screen was not even taken");
+    assert!(!ended.ledger.entered, "the alternate screen was never entered");
     assert!(ended.screen.contains("config.toml"), "{}", ended.screen);
     let home = Home::offline();
     let dir = home.path("data/pleach");
@@ -115,16 +115,16 @@ fn after_a_failed_start() {
     pty.see("? [q]");
     pty.keys("q\r");
     clean(pty, 5);
-    assert_eq!(std::fs::read(dir.join("pleach.db")).unwrap(), vec![7; 40_000], "the file is left as it was");
+    assert_eq!(std::fs::read(dir.join("pleach.db")).unwrap(), vec![7; 40_000], "the file is unchanged");
 }
 
-/// In the first moments Ctrl+C is a signal or already a key; both ways the terminal is whole afterwards.
+/// At first Ctrl+C is a signal, later a key. Either way the terminal is restored.
 #[test]
 fn ctrl_c_at_once() {
     let home = Home::offline();
     for wait in [0, 2, 5, 10, 20, 35, 50] {
         let pty = Pty::open(&home);
-        // The moment itself is what is tried here; nothing depends on how far the program has come by then.
+        // The moment is under test. The result does not depend on the program's progress.
         std::thread::sleep(Duration::from_millis(wait));
         pty.keys("\x03");
         let code = pty.gone_within(Duration::from_millis(1_500));
@@ -135,7 +135,7 @@ fn ctrl_c_at_once() {
             pty.keys("\x03\x03");
             pty.ended()
         };
-        // 1000: ended by the signal itself, before the program could listen to it.
+        // 1000: ended by the signal itself, before the program handled it.
         assert!([0, 130, 1000].contains(&ended.code), "after {wait} ms: {}", ended.code);
         assert!(ended.ledger.balanced(), "after {wait} ms: {:?}", ended.ledger);
         assert_eq!(ended.termios, ended.before, "after {wait} ms");
@@ -143,7 +143,7 @@ fn ctrl_c_at_once() {
 }
 
 #[test]
-fn without_a_terminal_it_says_so() {
+fn missing_terminal_is_reported() {
     let home = Home::offline();
     let (said, code) = home.cli(&[]);
     assert!(said.contains("needs a terminal"), "{said}");
@@ -151,9 +151,9 @@ fn without_a_terminal_it_says_so() {
 }
 
 #[test]
-fn the_demo_saves_nothing() {
+fn demo_saves_nothing() {
     let home = Home::offline();
-    // A folder's settings are read, and what was said to them is looked up; that must not create a folder either.
+    // A folder's settings are read, and decisions about them are looked up. Neither may create a folder.
     std::fs::write(home.path("work").join(".pleach.toml"), "mode = \"heavy\"\n").unwrap();
     let pty = Start::new(&home).args(&["--demo"]).size(200, 40).run();
     pty.see("demo, nothing is saved");

@@ -1,5 +1,6 @@
-//! Promised times, measured by hand on a machine at rest: `cargo test --test it timing -- --ignored --nocapture`.
-//! Not for: the behaviour itself, which the other tests hold without a clock.
+//! Promised response times, measured by hand on an idle machine: `cargo test --test it timing -- --ignored
+//! --nocapture`.
+//! Not for: behavior, which other tests check without a clock.
 
 use crate::support::pty::{Home, Start};
 use crate::support::server::{Server, Step, stream, words};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 20;
 
 #[allow(clippy::print_stdout, reason = "a measurement is printed")]
-fn told(what: &str, mut times: Vec<Duration>) -> Duration {
+fn report(what: &str, mut times: Vec<Duration>) -> Duration {
     times.sort();
     let (half, most) = (times[times.len() / 2], times[times.len() - 1]);
     println!("{what}: median {half:?}, most {most:?} of {}", times.len());
@@ -17,7 +18,7 @@ fn told(what: &str, mut times: Vec<Duration>) -> Duration {
 
 #[test]
 #[ignore = "a measurement"]
-fn esc_stops_within_a_tenth_of_a_second() {
+fn esc_stops_within_100_ms() {
     let (mut closed, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
@@ -33,13 +34,13 @@ fn esc_stops_within_a_tenth_of_a_second() {
         pty.see("stopped");
         shown.push(pressed.elapsed());
     }
-    assert!(told("Esc to the closed connection", closed) <= Duration::from_millis(100));
-    assert!(told("Esc to the word on the screen", shown) <= Duration::from_millis(100));
+    assert!(report("Esc to the closed connection", closed) <= Duration::from_millis(100));
+    assert!(report("Esc to the word on the screen", shown) <= Duration::from_millis(100));
 }
 
 #[test]
 #[ignore = "a measurement"]
-fn a_closed_terminal_ends_the_program_within_a_second() {
+fn closed_terminal_ends_the_program_within_a_second() {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let server = Server::start_posts(vec![vec![stream(), words("Part of an answer"), Step::Hang]]);
@@ -48,10 +49,10 @@ fn a_closed_terminal_ends_the_program_within_a_second() {
         pty.see("Type a message");
         pty.keys("A question\r");
         pty.see("Part of an answer");
-        pty.take_away();
+        pty.close_window();
         let began = Instant::now();
         assert_eq!(pty.gone_within(Duration::from_secs(30)), Some(129));
         times.push(began.elapsed());
     }
-    assert!(told("closed terminal to the end", times) <= Duration::from_secs(1));
+    assert!(report("closed terminal to the end", times) <= Duration::from_secs(1));
 }

@@ -1,5 +1,5 @@
-//! The tour: what the workbench is for, from end to end, against a server with two models. With `PLEACH_TOUR=FILE` it also
-//! writes the recording that the repository keeps: `PLEACH_TOUR=$PWD/assets/tour.cast cargo test --test it -- tour`.
+//! The recorded tour: the main features from start to end, against a server with two models. `PLEACH_TOUR=FILE` also
+//! writes the recording in this repository: `PLEACH_TOUR=$PWD/assets/tour.cast cargo test --test it -- tour`.
 
 use crate::support::cast::Cast;
 use crate::support::pty::{Home, Pty, Start};
@@ -9,7 +9,7 @@ use serde_json::Value;
 const SIZE: (u16, u16) = (110, 32);
 const STEADY: &str = "Store the new token first, then rotate: a crash in between loses nothing.";
 const SWIFT: &str = "Rotate first; it is one write less.";
-/// What stands before the digest of the request in the details.
+/// The text before the request's digest in the details.
 const DIGEST: &str = ", request ";
 const FIRST: &str = "Why does login fail after the refresh?";
 const SECOND: &str = "And which order is safer?";
@@ -26,7 +26,7 @@ impl Tour {
         self
     }
 
-    /// Types as a person does: the screen follows.
+    /// Types, waiting for the screen after each character.
     fn types(&self, text: &str) -> &Self {
         for word in text.split_inclusive(' ') {
             self.pty.keys(word);
@@ -36,16 +36,16 @@ impl Tour {
         self
     }
 
-    /// What must stand on the screen now; with that the step is over.
+    /// Ends a step by checking the screen for texts.
     #[track_caller]
-    fn stands(&mut self, step: &str, wanted: &[&str]) -> String {
+    fn shows(&mut self, step: &str, wanted: &[&str]) -> String {
         let screen = self.pty.until(step, |screen| wanted.iter().all(|words| screen.contains(words)));
         self.cast.step(step, &self.pty.raw());
         screen
     }
 }
 
-/// The word after another on the screen.
+/// The word that follows another one on the screen.
 fn after(screen: &str, word: &str) -> String {
     let rest = screen.split_once(word).unwrap_or_else(|| panic!("no {word:?} in:\n{screen}")).1;
     rest.split_whitespace().next().unwrap().to_owned()
@@ -68,21 +68,21 @@ fn the_tour() {
     tour.keys("\x1b");
     tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     tour.keys("\x03");
-    tour.stands("that was the tour", &["Type a message"]);
+    tour.shows("that was the tour", &["Type a message"]);
     tour.keys("\x04");
     let Tour { pty, cast } = tour;
     assert_eq!(pty.ended().code, 0);
-    told(&home, &server);
+    check_records(&home, &server);
     if let Some(file) = std::env::var_os("PLEACH_TOUR") {
         std::fs::write(file, cast.text()).unwrap();
     }
 }
 
-/// Gives the request of the plan that was drawn before anything was changed.
+/// Returns the digest of the request that was displayed before any change.
 fn ask_and_look_at_why(tour: &mut Tour) -> String {
-    tour.stands("open: Enter sends exactly what the panel shows", &["Type a message", "Next request"]);
+    tour.shows("open: Enter sends exactly what the panel shows", &["Type a message", "Next request"]);
     tour.types(FIRST).keys("\r");
-    tour.stands("ask: the answer streams", &["loses nothing.", "in est"]);
+    tour.shows("ask: the answer streams", &["loses nothing.", "in est"]);
     tour.pty.until("the turn is over", |screen| screen.contains("Type a message"));
     tour.types(SECOND).keys("\r");
     tour.pty.until("the second answer", |screen| screen.matches("loses nothing.").count() == 2);
@@ -90,92 +90,92 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.types(THIRD);
     tour.pty.until("the plan of the draft", |screen| screen.contains("Recent turns 2"));
     tour.keys("\x0f");
-    tour.stands(
+    tour.shows(
         "look: every row of the next request, in or out, with its tokens and its reason",
         &["Next request ·", "Recent turns", FIRST, SECOND, THIRD],
     );
     tour.keys("v");
-    let screen = tour.stands("details: what was counted, and the digest of the request", &["Safety margin", DIGEST]);
+    let screen = tour.shows("details: what was counted, and the digest of the request", &["Safety margin", DIGEST]);
     let planned = after(&screen, DIGEST);
     tour.keys("jj");
-    tour.stands(
+    tour.shows(
         "why: the text of a turn, its window, its calls",
         &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
     );
     tour.keys("h");
-    tour.stands("why: an item over all calls", &["History of turn 1", "call on main", "Inside the window"]);
+    tour.shows("why: an item over all calls", &["History of turn 1", "call on main", "Inside the window"]);
     tour.keys("\x1b");
-    tour.stands("back in the overlay", &["Next request ·"]);
+    tour.shows("back in the overlay", &["Next request ·"]);
     planned
 }
 
 fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
     tour.keys("x");
-    let screen = tour.stands(
+    let screen = tour.shows(
         "exclude: the plan is solved again at once",
         &["You left this out.", "1 left out", "x removes the exclusion", DIGEST],
     );
     assert_ne!(after(&screen, DIGEST), planned, "{screen}");
     tour.keys("\x1b");
-    tour.stands("the turn is marked in the conversation", &["✕ you", "✕ steady", THIRD]);
+    tour.shows("the turn is marked in the conversation", &["✕ you", "✕ steady", THIRD]);
     tour.keys("\x1b[18~");
-    tour.stands(
+    tour.shows(
         "what if: the same call under other settings, before it is made",
         &["What if", "current", "mode Heavy", "policy window", "layout classic", "Enter apply to this branch"],
     );
     tour.keys("jj");
-    tour.stands("what if: one is chosen", &["mode Heavy"]);
+    tour.shows("what if: one is chosen", &["mode Heavy"]);
     tour.keys("\r");
-    tour.stands("what if: and taken, undoably", &["CTX: Heavy", "u undoes it"]);
+    tour.shows("what if: and taken, undoably", &["CTX: Heavy", "u undoes it"]);
 }
 
 fn fork_and_race(tour: &mut Tour) {
     tour.keys("\tGf");
-    tour.stands(
+    tour.shows(
         "fork: another branch with its own pins and settings",
         &["▸ main-2", "○ main", "● main-2", "CTX: Heavy"],
     );
     tour.types("/race model:swift model:steady Which is faster?").keys("\r");
-    tour.stands(
+    tour.shows(
         "race: one question, two models, side by side",
         &["Race: 2", "race-1: model swift", "race-2: model steady", SWIFT, "Store the new token"],
     );
     tour.pty.until("both have ended", |screen| screen.matches(" in est").count() == 2);
     tour.keys("\x1b");
-    tour.stands("race: all are kept as branches", &["○ race-1", "○ race-2"]);
+    tour.shows("race: all are kept as branches", &["○ race-1", "○ race-2"]);
 }
 
 fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("\x02g\r");
-    tour.stands("stand on the first branch", &["▸ main  ", "● main  "]);
+    tour.shows("stand on the first branch", &["▸ main  ", "● main  "]);
     tour.keys("\x02jj");
     tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     tour.keys("c");
-    tour.stands(
+    tour.shows(
         "compare: two branches from where they part",
         &["main and race-1", "They diverge after turn 2", "Which is faster?", SWIFT, "pick for"],
     );
     tour.keys("\tp");
     tour.pty.until("the other side is chosen", |screen| screen.contains("▸ race-1"));
     tour.keys("\x1b");
-    tour.stands("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 for main", "◆"]);
+    tour.shows("pick back: a pinned text that knows where it came from", &["Picked 1 item of race-1 for main", "◆"]);
     tour.keys("\x0f");
-    tour.stands("pick back: it goes in the next request", &["branch \"race-1\"", "pinned", "1 left out"]);
+    tour.shows("pick back: it goes in the next request", &["branch \"race-1\"", "pinned", "1 left out"]);
     tour.keys("\x1b");
-    tour.stands("back in the chat", &["● main  "]);
+    tour.shows("back in the chat", &["● main  "]);
 }
 
 fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("\x1b");
     tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
     tour.keys("\tG");
-    tour.stands("the newest answer is selected", &["p pin", "R regenerate"]);
+    tour.shows("the newest answer is selected", &["p pin", "R regenerate"]);
     tour.keys("Z");
-    tour.stands("replay: a stored call, made again", &["Repeat this call?", "send without one item"]);
+    tour.shows("replay: a stored call, made again", &["Repeat this call?", "send without one item"]);
     tour.keys("w");
-    tour.stands("replay: which item is left out?", &["Repeat the call without", "turn 1: Why does login"]);
+    tour.shows("replay: which item is left out?", &["Repeat the call without", "turn 1: Why does login"]);
     tour.types("login").keys("\r");
-    tour.stands(
+    tour.shows(
         "replay: then and now, side by side",
         &["Call repeated without an item", "now, without Why does login", "may be chance"],
     );
@@ -183,7 +183,7 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("m");
     tour.pty.until("the note is taken", |screen| screen.contains("Call repeated without an item"));
     tour.keys("\x1b");
-    tour.stands("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
+    tour.shows("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
 }
 
 fn undo_everything(tour: &mut Tour, planned: &str) {
@@ -200,22 +200,22 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     ];
     for (what, said) in steps {
         tour.keys("u");
-        tour.stands(&format!("undo: {what}"), &[said]);
+        tour.shows(&format!("undo: {what}"), &[said]);
     }
     tour.keys("u");
-    tour.stands("undo: nothing is left to undo", &["There is nothing to undo", "CTX: Light", "● main"]);
+    tour.shows("undo: nothing is left to undo", &["There is nothing to undo", "CTX: Light", "● main"]);
     let gone = |screen: &str| ["race-1", "main-2", "✕"].iter().all(|words| !screen.contains(words));
     tour.pty.until("nothing of it is left", gone);
     tour.keys("\x1b");
     tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("^P actions"));
     tour.keys("\x0f");
-    tour.stands("the request again", &["Next request ·", THIRD]);
+    tour.shows("the request again", &["Next request ·", THIRD]);
     tour.keys("v");
-    tour.stands("the plan is the first one again, to the byte", &[&format!("{DIGEST}{planned}")]);
+    tour.shows("the plan is the first one again, to the byte", &[&format!("{DIGEST}{planned}")]);
 }
 
-/// What the store and the server know of it.
-fn told(home: &Home, server: &Server) {
+/// The stored and received calls.
+fn check_records(home: &Home, server: &Server) {
     let runs = home.json(&["plans", "list"]);
     let mut stored: Vec<String> =
         runs.as_array().unwrap().iter().map(|run| run["request_digest"].as_str().unwrap().to_owned()).collect();
@@ -229,7 +229,7 @@ fn told(home: &Home, server: &Server) {
     }
     stored.sort();
     came.sort();
-    assert_eq!(came, stored, "every call that was made stands in the store as it went");
+    assert_eq!(came, stored, "every call is in the store as it was sent");
     models.sort();
     assert_eq!(models, ["steady", "steady", "steady", "steady", "swift"]);
 }

@@ -1,4 +1,4 @@
-//! Names and stars, side questions, limits of races, versions of a message, and going back: pictures, and what keys ask for.
+//! Names and tags, side questions, limits of races, versions of a message, and going back: snapshots and requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION, node_id};
@@ -31,12 +31,12 @@ fn tags(all: &[(usize, &str, bool)]) -> Event {
     Event::Session(SessionEvent::Tags { session: SESSION, tags: all.iter().map(tag).collect() })
 }
 
-/// A name and a star with these words.
+/// A message's name and tag with a text.
 pub(super) fn named(words: &str) -> Event {
     tags(&[(0, words, true), (3, words, false)])
 }
 
-/// A side question and its answer with these words.
+/// A side question and its answer with a text.
 pub(super) fn beside(words: &str, over: bool) -> Event {
     let story = fixture::story();
     match aside(words, over.then(|| fixture::run(1, &story[0], &story[3]))) {
@@ -47,7 +47,7 @@ pub(super) fn beside(words: &str, over: bool) -> Event {
     }
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
+fn tree_screen(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
     stage.model.layers.top().unwrap()
 }
 
@@ -59,7 +59,7 @@ fn asked_tag(stage: &Stage) -> (ItemName, TagAct) {
 }
 
 #[test]
-fn messages_are_named_and_starred_from_three_places() {
+fn messages_are_named_and_tagged_from_three_places() {
     let mut stage = fixture::opened();
     stage.model.focus = Focus::Conversation;
     stage.press("g *");
@@ -67,12 +67,12 @@ fn messages_are_named_and_starred_from_three_places() {
     stage.press("L").type_text("the bug").press("enter");
     assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Label("the bug".into())));
     stage.event(tags(&[(0, "the bug", false)])).press("L");
-    assert!(stage.screen(100, 30).contains("the bug_"), "the present name is there to be changed");
+    assert!(stage.screen(100, 30).contains("the bug_"), "the current name can be changed");
     stage.press("ctrl-u enter");
-    assert_eq!(asked_tag(&stage).1, TagAct::Label(String::new()), "an empty name takes it off");
+    assert_eq!(asked_tag(&stage).1, TagAct::Label(String::new()), "an empty name removes it");
 
     stage.press("ctrl-b j L").type_text("tip").press("enter");
-    assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(7)), "of a branch, the message where it stands");
+    assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(7)), "on a branch, the message at its head");
     stage.press("f8 home *");
     assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(1)));
     stage.press("esc").type_text("/label last one").press("enter");
@@ -80,7 +80,7 @@ fn messages_are_named_and_starred_from_three_places() {
 }
 
 #[test]
-fn names_are_shown_listed_and_filtered_by() {
+fn names_are_shown_listed_and_filtered() {
     let mut stage = fixture::opened();
     stage.event(tags(&[(0, "", true), (3, "the answer", true), (6, "patch", false)]));
     stage.model.focus = Focus::Conversation;
@@ -89,7 +89,7 @@ fn names_are_shown_listed_and_filtered_by() {
     pictures("named_tree", &mut stage);
     let shown = |stage: &mut Stage, filter: &str| {
         stage.press("/ ctrl-u").type_text(filter);
-        let hits: Vec<_> = grove(stage).shown.iter().filter_map(|line| line.hit).collect();
+        let hits: Vec<_> = tree_screen(stage).shown.iter().filter_map(|line| line.hit).collect();
         let tree = &stage.model.session.as_ref().unwrap().tree;
         let ids: Vec<_> = hits.iter().map(|slot| tree.head(*slot).id).collect();
         stage.press("enter");
@@ -116,7 +116,7 @@ fn names_are_shown_listed_and_filtered_by() {
 }
 
 #[test]
-fn a_long_filter_goes_on_by_itself() {
+fn long_filter_continues_by_itself() {
     let mut nodes: Vec<Node> = Vec::new();
     for n in 1..=40_000_usize {
         let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
@@ -126,23 +126,23 @@ fn a_long_filter_goes_on_by_itself() {
     let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
     let mut stage = fixture::open(Vec::new(), view);
     stage.press("f8 /").type_text("need");
-    assert!(grove(&stage).looking() && stage.model.next_wake().is_some_and(|wake| wake <= stage.model.now));
+    assert!(tree_screen(&stage).looking() && stage.model.next_wake().is_some_and(|wake| wake <= stage.model.now));
     assert!(stage.screen(100, 30).contains("searched"));
     for _ in 0..100 {
-        if !grove(&stage).looking() {
+        if !tree_screen(&stage).looking() {
             break;
         }
         stage.wait(1);
     }
-    assert_eq!((grove(&stage).shown.len(), grove(&stage).looking()), (1, false));
+    assert_eq!((tree_screen(&stage).shown.len(), tree_screen(&stage).looking()), (1, false));
     stage.type_text("le");
-    assert!(!grove(&stage).looking(), "what did not fit before is not looked at again");
-    assert_eq!(grove(&stage).shown.len(), 1);
+    assert!(!tree_screen(&stage).looking(), "known mismatches are not searched again");
+    assert_eq!(tree_screen(&stage).shown.len(), 1);
     stage.press("backspace backspace").type_text("les");
-    while grove(&stage).looking() {
+    while tree_screen(&stage).looking() {
         stage.wait(1);
     }
-    assert!(grove(&stage).shown.is_empty());
+    assert!(tree_screen(&stage).shown.is_empty());
 }
 
 pub(crate) fn aside(text: &str, card: Option<RunCard>) -> Event {
@@ -159,7 +159,7 @@ pub(crate) fn aside(text: &str, card: Option<RunCard>) -> Event {
 }
 
 #[test]
-fn a_side_question_stands_beside_and_is_dropped_or_kept() {
+fn side_question_is_dropped_or_kept() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     stage.type_text("/aside What does *rotate* mean here?").press("enter");
@@ -173,7 +173,7 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
     stage.press("b");
     assert!(
         !stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::KeepAside { .. }))),
-        "it is still coming"
+        "it is still streaming"
     );
     let said = "To *rotate* a token is to replace it with a fresh one:\n\n- the old one ends\n- 日本語\n\n---STATE---\nx\n---END STATE---";
     let card = RunCard { id: run, user: None, answer: None, aside: true, ..fixture::run(1, &story[0], &story[3]) };
@@ -192,9 +192,9 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
     let drops = |stage: &Stage| {
         stage.sent.iter().filter(|(_, r)| matches!(r, Request::Turn(TurnRequest::DropAside { .. }))).count()
     };
-    assert_eq!(drops(&stage), 0, "its call is not made yet");
+    assert_eq!(drops(&stage), 0, "its call has not started");
     stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Aside { .. })), Answer::Asked { run });
-    assert_eq!(drops(&stage), 1, "it is dropped as soon as it is");
+    assert_eq!(drops(&stage), 1, "dropped as soon as it starts");
     stage.type_text("/aside And?").press("enter");
     stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Aside { .. })), Answer::Asked { run }).press("esc");
     assert!(drops(&stage) == 2 && stage.model.layers.is_empty());
@@ -205,9 +205,9 @@ fn a_side_question_stands_beside_and_is_dropped_or_kept() {
 }
 
 #[test]
-fn versions_are_walked_through_with_one_key() {
+fn versions_are_browsed_with_one_key() {
     let mut nodes = fixture::story();
-    // Three versions of the fifth message; the second has two answers.
+    // Three versions of the fifth message. The second has two answers.
     let more = [
         fixture::said(20, Some(&nodes[3]), Role::User, "A second version"),
         fixture::said(30, Some(&nodes[3]), Role::User, "A third version"),
@@ -238,7 +238,7 @@ fn versions_are_walked_through_with_one_key() {
     stage.press("l");
     assert!(
         matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, .. }) if *node == node_id(20)),
-        "the version stays selected, not the answers below it"
+        "the version stays selected, not an answer below it"
     );
     stands(&mut stage, 30);
     stage.press("h");
@@ -254,7 +254,7 @@ fn versions_are_walked_through_with_one_key() {
 }
 
 #[test]
-fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
+fn esc_esc_changes_nothing() {
     let mut stage = fixture::opened();
     stage.screen(80, 12);
     stage.model.focus = Focus::Conversation;
@@ -266,7 +266,7 @@ fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
     stage.press("f8 j j h esc");
     stage.screen(80, 12);
     let now = (stage.model.conversation.place, stage.model.conversation.cursor, stage.model.focus);
-    assert_eq!((now, stage.sent.len()), (stood, requests), "looking at the tree changes nothing");
+    assert_eq!((now, stage.sent.len()), (stood, requests), "viewing the tree changes nothing");
 
     stage.press("f8 /").type_text("patch").press("enter enter");
     assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
@@ -279,7 +279,7 @@ fn esc_esc_changes_nothing_and_going_back_finds_the_same_rows() {
     stage.press("esc ctrl-b j enter");
     assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
     stage.press("alt-left");
-    assert_eq!(stage.model.session.as_ref().unwrap().current, MAIN, "a branch that was stood on is a jump too");
+    assert_eq!(stage.model.session.as_ref().unwrap().current, MAIN, "leaving an active branch is a jump too");
 }
 
 fn comes(stage: &mut Stage, on: BranchId, n: u128, after: &Node) -> Node {
@@ -291,7 +291,7 @@ fn comes(stage: &mut Stage, on: BranchId, n: u128, after: &Node) -> Node {
 }
 
 #[test]
-fn unread_is_an_answer_that_nobody_saw() {
+fn unseen_answers_are_unread() {
     let story = fixture::story();
     let mut stage = fixture::opened();
     let unread = |stage: &Stage| stage.model.session.as_ref().unwrap().unread.contains(&RETRY);
@@ -301,7 +301,7 @@ fn unread_is_an_answer_that_nobody_saw() {
     let closes = |stage: &mut Stage, on| {
         stage.event(Event::Turn(TurnEvent::Closed { branch: on, draft: None, failure: None }));
     };
-    // Two at once: the one that is looked at is not unread, the other is, and both are told to be running.
+    // Two answers at once: the visible one is not unread, the other is, and both show as running.
     opens(&mut stage, MAIN);
     opens(&mut stage, RETRY);
     stage.press("f8");
@@ -319,7 +319,7 @@ fn unread_is_an_answer_that_nobody_saw() {
     stage.press("enter");
     assert!(!unread(&stage), "checked");
     stage.press("alt-left");
-    // A head that is moved back or renamed brings nothing new; another answer in place of the old one does.
+    // A head that is moved back or renamed is not news. A replaced answer is.
     let mut moved = fixture::branch(RETRY, "other", Some(&story[6]), Some(MAIN));
     stage.event(Event::Session(SessionEvent::Branch(Box::new(moved.clone()))));
     assert!(!unread(&stage));
@@ -363,7 +363,7 @@ fn record(branch: BranchId, limits: Limits, stopped: Option<Limit>) -> Event {
 }
 
 #[test]
-fn a_race_says_its_limits() {
+fn race_shows_its_limits() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     stage.type_text("/race tokens:400 mode:off time:30 mode:heavy Why does it fail?").press("enter");
@@ -393,11 +393,11 @@ fn a_race_says_its_limits() {
     stage.event(record(made[0].id, limits, Some(Limit::Tokens)));
     stage.event(Event::Turn(TurnEvent::Closed { branch: made[0].id, draft: None, failure: None }));
     pictures("race_limits", &mut stage);
-    assert!(!stage.model.session.as_ref().unwrap().unread.contains(&made[0].id), "it is seen where it comes");
+    assert!(!stage.model.session.as_ref().unwrap().unread.contains(&made[0].id), "seen when it arrives");
 }
 
 #[test]
-fn a_range_of_turns_is_taken() {
+fn ranges_of_turns_are_selected() {
     use pleach::tui::screens::compare::model::CompareView;
     let mut view = CompareView { compared: Some(super::calls::compared("words")), ..CompareView::default() };
     let turns = view.compared.as_ref().unwrap().sides[0].turns[0].clone();
@@ -409,17 +409,17 @@ fn a_range_of_turns_is_taken() {
     assert_eq!(view.taken[0].iter().copied().collect::<Vec<_>>(), [1, 2, 3]);
     view.step(-3);
     view.take_range();
-    assert_eq!(view.taken[0].len(), 4, "upwards too");
+    assert_eq!(view.taken[0].len(), 4, "upward too");
     view.turn();
     view.take_range();
     assert_eq!(view.taken[1].len(), 1, "by itself it takes one");
 }
 
 #[test]
-fn what_is_pasted_filters_as_what_is_typed_does() {
+fn pasted_text_filters_like_typed_text() {
     let mut stage = fixture::opened();
     stage.press("f8 /").msg(Msg::Input(Input::Paste("need\nmore".into())));
-    assert_eq!(grove(&stage).filter, "need", "its first line");
+    assert_eq!(tree_screen(&stage).filter, "need", "its first line");
     let mut stage = fixture::opened();
     stage.press("f3").msg(Msg::Input(Input::Paste("parser".into())));
     let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::Search { words }) if words == "parser");

@@ -1,5 +1,5 @@
-//! The list of calls, what changed between two, an item's history, and two branches side by side: pictures, and what the
-//! keys ask of the engine.
+//! The call history, differences between two calls, an item's history, and branches side by side: snapshots and
+//! requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
@@ -60,7 +60,7 @@ fn call(n: u128, tokens: u32) -> CallRef {
     }
 }
 
-fn differs(words: &str) -> Box<PlanDiff> {
+fn plan_diff(words: &str) -> Box<PlanDiff> {
     let recent = || place(Some(Section::Recent), 412, Reason::Recent);
     let excluded = place(None, 412, Reason::UserExcluded { once: false });
     let leased = place(Some(Section::LeasedPins), 96, Reason::Leased { left: 4, engine: true });
@@ -112,9 +112,9 @@ fn listed() -> Stage {
 }
 
 #[test]
-fn a_call_tells_what_its_answer_used() {
+fn calls_show_used_items() {
     let mut stage = listed();
-    assert!(!stage.screen(120, 35).contains("shown"), "nothing is said where nothing is known");
+    assert!(!stage.screen(120, 35).contains("shown"), "unknown uses show nothing");
     let nodes = fixture::story();
     let mut card = fixture::run(2, &nodes[4], &nodes[5]);
     card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
@@ -139,14 +139,14 @@ fn id(n: u128) -> CallSelector {
 }
 
 #[test]
-fn two_calls_are_chosen_and_what_changed_is_told() {
+fn two_calls_are_compared() {
     let mut stage = listed();
     pictures("calls", &mut stage);
     stage.press("enter");
-    assert_eq!(diffs(&stage), [(None, id(2))], "the newest stands first, and goes against the one before it");
+    assert_eq!(diffs(&stage), [(None, id(2))], "the newest call is first and is compared with the previous one");
     stage.reply(
         |r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })),
-        Answer::Diff(differs("Why does it fail?\u{202e}")),
+        Answer::Diff(plan_diff("Why does it fail?\u{202e}")),
     );
     pictures("call_diff", &mut stage);
     stage.press("j enter");
@@ -158,15 +158,15 @@ fn two_calls_are_chosen_and_what_changed_is_told() {
     );
     pictures("item_history", &mut stage);
     stage.press("esc esc space j enter");
-    assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the one that was taken, against the selected");
+    assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the marked call against the selected one");
     let ticket = stage.sent.last().unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("The plan of that call was deleted.")) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Call history"), "the empty screen goes again: {screen}");
+    assert!(screen.contains("Call history"), "the empty screen closes: {screen}");
 }
 
 #[test]
-fn the_next_call_goes_against_the_last_one() {
+fn next_call_is_compared_with_the_last() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o D");
     assert_eq!(diffs(&stage), [(Some(CallSelector::Last(MAIN)), CallSelector::Next(MAIN))]);
@@ -203,12 +203,12 @@ pub(super) fn compared(words: &str) -> Box<Comparison> {
     Box::new(Comparison {
         ancestor: Some(Ancestor { node: node_id(4), turn: 2, title, at: NOON }),
         sides: [side(MAIN, "main", &["And with two tabs?", words]), side(RETRY, "retry", &["Show me the patch."])],
-        plans: Some(differs("x")),
+        plans: Some(plan_diff("x")),
     })
 }
 
 #[test]
-fn two_branches_side_by_side_and_what_is_picked() {
+fn branches_side_by_side_and_picking() {
     let mut stage = fixture::opened();
     stage.type_text("/compare retry").press("enter");
     assert_eq!(stage.sent.last().map(|(_, r)| r), Some(&Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })));

@@ -1,4 +1,4 @@
-//! Comfort: keys one after the other, themes, layouts, panels, the mouse, a long run's end, reading settings again.
+//! Key sequences, themes, layouts, panels, the mouse, notifications, and reloading settings.
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
@@ -30,7 +30,7 @@ fn opened() -> Stage {
 }
 
 #[test]
-fn the_leader_waits_then_shows_what_may_follow() {
+fn leader_key_shows_what_may_follow() {
     let mut stage = opened();
     stage.type_text("half a mess").press("ctrl-x");
     assert!(!stage.screen(100, 30).contains("then one of these"), "not at once");
@@ -40,13 +40,13 @@ fn the_leader_waits_then_shows_what_may_follow() {
     stage.model.keep.due = None;
     assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1));
     stage.wait(1);
-    assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no tick is wanted for it any more");
+    assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no timer is needed any more");
     let screen = stage.screen(100, 30);
     assert!(screen.contains("Ctrl+X then one of these") && screen.contains("Show or hide the branches"), "{screen}");
     pictures("which", &mut stage);
     stage.press("esc");
     assert!(!stage.screen(100, 30).contains("then one of these"));
-    assert_eq!(stage.model.composer.draft().text.as_ref(), "half a mess", "the text area saw none of it");
+    assert_eq!(stage.model.composer.draft().text.as_ref(), "half a mess", "the composer received none of it");
     stage.press("ctrl-x f12");
     assert!(stage.screen(100, 30).contains("Ctrl+X F12 does nothing"));
     stage.press("ctrl-x q");
@@ -54,7 +54,7 @@ fn the_leader_waits_then_shows_what_may_follow() {
 }
 
 #[test]
-fn the_leader_works_in_every_place() {
+fn leader_key_works_everywhere() {
     for place in ["tab", "ctrl-b", "ctrl-o", "ctrl-p", "f1"] {
         let mut stage = opened();
         stage.press(place).press("ctrl-x T");
@@ -64,7 +64,7 @@ fn the_leader_works_in_every_place() {
 }
 
 #[test]
-fn a_theme_is_shown_while_it_is_selected() {
+fn selected_theme_is_previewed() {
     let mut stage = opened();
     stage.press("ctrl-x T");
     assert_eq!(stage.model.shown_theme(), "auto");
@@ -73,7 +73,7 @@ fn a_theme_is_shown_while_it_is_selected() {
     stage.press("esc");
     assert_eq!(stage.model.shown_theme(), "auto", "Esc restores");
     stage.type_text("/theme").press("enter").type_text("sep");
-    assert_eq!(stage.model.shown_theme(), "sepia", "what is typed selects");
+    assert_eq!(stage.model.shown_theme(), "sepia", "typing selects");
     stage.press("enter");
     assert_eq!((stage.model.shown_theme(), stage.kept.join(" ")), ("sepia", "theme sepia".to_owned()));
     stage.type_text("/theme nope").press("enter");
@@ -85,16 +85,16 @@ fn a_theme_is_shown_while_it_is_selected() {
 }
 
 #[test]
-fn pictures_of_the_theme_picker() {
+fn theme_picker_snapshots() {
     let mut stage = opened();
     stage.press("ctrl-x T down down down");
     pictures("themes", &mut stage);
 }
 
-/// The theme changes colours and nothing else: the same words stand in the same cells. Only where there are no colours do signs
-/// tell the meter's parts apart.
+/// A theme changes only colors: the same text is in the same cells. Only without colors do signs distinguish the
+/// meter's parts.
 #[test]
-fn themes_differ_in_colour_alone() {
+fn themes_differ_only_in_colors() {
     let mut stage = opened();
     stage.theme = Theme::built_in(BUILT_IN[0].0, false);
     let plain = stage.screen(120, 35);
@@ -113,10 +113,10 @@ fn themes_differ_in_colour_alone() {
             assert_eq!(odd, 0, "{name} leaves cells without {ground:?}");
         }
     }
-    assert_eq!(grounds.iter().filter(|ground| ground.is_none()).count(), 2, "terminal and mono keep the ground");
+    assert_eq!(grounds.iter().filter(|ground| ground.is_none()).count(), 2, "terminal and mono keep the background");
 }
 
-/// Arranges screens of every class.
+/// Changes the layout for screens of every size.
 fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
     for size in [(40, 12), (80, 24), (120, 35), (200, 50)] {
         let mut arrangement = stage.model.display.arrangements.of(size);
@@ -136,11 +136,11 @@ fn layouts() {
     stage.buffer(120, 35);
     stage.type_text("/layout zen").press("enter").wait(10_000);
     stage.press("ctrl-b");
-    assert!(stage.screen(120, 35).contains("retry"), "what has the focus is seen all the same");
+    assert!(stage.screen(120, 35).contains("retry"), "the focused panel is visible anyway");
     stage.press("esc").type_text("/layout narrow").press("enter").wait(10_000);
     assert!(stage.screen(120, 35).contains("5.2k of 8k"), "the header has the meter");
     assert!(!stage.screen(120, 35).contains("Branches"));
-    assert!(stage.screen(200, 50).contains("Branches"), "another class of screens keeps its own");
+    assert!(stage.screen(200, 50).contains("Branches"), "another size class has its own");
     stage.buffer(120, 35);
     stage.press("ctrl-x w");
     assert!(stage.screen(120, 35).contains("Layout zen"));
@@ -150,7 +150,7 @@ fn layouts() {
 }
 
 #[test]
-fn pictures_of_panels() {
+fn panel_snapshots() {
     let mut stage = opened();
     arranged(&mut stage, |it| (it.no_branches, it.no_context, it.no_tools) = (true, true, true));
     pictures("bare", &mut stage);
@@ -168,13 +168,13 @@ fn panels_hide_and_come_back() {
     stage.press("ctrl-x t ctrl-x c").wait(10_000);
     let screen = stage.screen(120, 35);
     assert!(!screen.contains("Tools") && !screen.contains("Next request"), "{screen}");
-    assert!(screen.contains("5.2k of 8k"), "the meter stands in the header then:\n{screen}");
+    assert!(screen.contains("5.2k of 8k"), "then the meter is in the header:\n{screen}");
     stage.press("tab");
     assert_eq!(stage.model.focus, Focus::Conversation);
     stage.press("tab");
-    assert_eq!(stage.model.focus, Focus::Composer, "Tab leaves hidden panels out");
+    assert_eq!(stage.model.focus, Focus::Composer, "Tab skips hidden panels");
     stage.press("f2");
-    assert!(stage.screen(120, 35).contains("Branches"), "and yet each can be reached");
+    assert!(stage.screen(120, 35).contains("Branches"), "but each can be reached");
     stage.press("ctrl-x b ctrl-x b ctrl-x =").wait(10_000);
     assert_eq!(stage.model.arrangement(), Arrangement::default());
 }
@@ -190,7 +190,7 @@ fn panels_are_resized_within_bounds() {
     let mut stage = opened();
     let before = column_of(&mut stage, "Next request");
     stage.press("tab tab > >");
-    assert_eq!(column_of(&mut stage, "Next request"), before - 4, "the context grew by two steps");
+    assert_eq!(column_of(&mut stage, "Next request"), before - 4, "the panel grew by two steps");
     stage.press("< <");
     assert_eq!(column_of(&mut stage, "Next request"), before);
     stage.press("ctrl-b");
@@ -220,7 +220,7 @@ fn click(stage: &mut Stage, (x, y): (u16, u16)) {
 }
 
 #[test]
-fn a_click_selects_and_a_second_one_opens() {
+fn click_selects_and_second_click_opens() {
     let mut stage = opened();
     let at = find(&mut stage, "retry-with-trace");
     click(&mut stage, at);
@@ -258,7 +258,7 @@ fn a_click_selects_and_a_second_one_opens() {
 }
 
 #[test]
-fn the_wheel_scrolls_what_lies_beneath() {
+fn wheel_scrolls_the_panel_under_the_pointer() {
     let mut stage = opened();
     stage.buffer(120, 12);
     let (x, y) = (60, 4);
@@ -268,7 +268,7 @@ fn the_wheel_scrolls_what_lies_beneath() {
     let at = find(&mut stage, "retry-with-trace");
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Wheel(3), x: at.0, y: at.1 })));
     assert!(stage.model.panel.wheeled.is_some());
-    assert_eq!(stage.model.focus, Focus::Composer, "the wheel takes no focus");
+    assert_eq!(stage.model.focus, Focus::Composer, "the wheel does not move the focus");
     stage.press("ctrl-p");
     stage.buffer(120, 35);
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Wheel(3), x: 60, y: 15 })));
@@ -277,10 +277,10 @@ fn the_wheel_scrolls_what_lies_beneath() {
 }
 
 #[test]
-fn a_border_is_dragged() {
+fn borders_are_dragged() {
     let mut stage = opened();
     let before = column_of(&mut stage, "Next request");
-    // The line stands two columns before the words.
+    // The line is two columns left of the text.
     let edge = u16::try_from(before).unwrap() - 2;
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x: edge, y: 5 })));
     for x in (edge - 6..edge).rev() {
@@ -299,7 +299,7 @@ fn a_border_is_dragged() {
 }
 
 #[test]
-fn the_palette_marks_the_letters_that_match() {
+fn palette_marks_matching_letters() {
     let mut stage = opened();
     stage.theme = Theme::built_in("dark", false);
     stage.press("ctrl-p").type_text("hidec");
@@ -318,13 +318,13 @@ fn turn(stage: &mut Stage, seconds: u64, failure: Option<Failure>) {
 }
 
 #[test]
-fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
+fn long_calls_notify_only_without_focus() {
     let mut stage = opened();
     turn(&mut stage, 60, None);
     assert!(stage.kept.is_empty(), "a terminal that says nothing of its focus has it");
     stage.msg(Msg::Terminal(TerminalMsg::Focus(false)));
     turn(&mut stage, 9, None);
-    assert!(stage.kept.is_empty(), "not a short one");
+    assert!(stage.kept.is_empty(), "not a short call");
     turn(&mut stage, 12, None);
     turn(&mut stage, 30, Some(Failure::user("no")));
     assert_eq!(
@@ -334,11 +334,11 @@ fn a_long_run_is_told_of_only_to_who_looks_elsewhere() {
     stage.kept.clear();
     stage.msg(Msg::Terminal(TerminalMsg::Focus(true)));
     turn(&mut stage, 60, None);
-    assert_eq!(stage.kept, ["reload false"], "with the focus files are listed, nobody is told");
+    assert_eq!(stage.kept, ["reload false"], "with focus there is no notification");
 }
 
 #[test]
-fn little_motion_means_no_running_seconds() {
+fn reduced_motion_hides_running_seconds() {
     let mut stage = opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(3_000);
@@ -360,7 +360,7 @@ fn fresh(screen: Screen, keys: &str) -> Msg {
 }
 
 #[test]
-fn settings_are_taken_up_while_it_runs() {
+fn settings_are_reloaded_at_runtime() {
     let mut stage = opened();
     stage.press("ctrl-x r");
     assert_eq!(stage.kept, ["reload true"]);
@@ -373,7 +373,7 @@ fn settings_are_taken_up_while_it_runs() {
     );
     assert!(stage.screen(100, 30).contains("read again: mode"));
     stage.press("ctrl-x");
-    assert!(stage.screen(100, 30).contains("then one of these"), "at once now");
+    assert!(stage.screen(100, 30).contains("then one of these"), "applied at once");
     stage.press("esc f12");
     assert!(stage.model.layers.on::<HelpScreen>());
     stage.press("esc").msg(Msg::Config(ConfigMsg::Reloaded(Err("config.toml, line 2, column 9: bad.".into()))));
@@ -382,7 +382,7 @@ fn settings_are_taken_up_while_it_runs() {
 }
 
 #[test]
-fn a_race_begins_with_the_message() {
+fn race_starts_with_the_message() {
     let mut stage = opened();
     stage.type_text("Why does it fail?").press("ctrl-x k");
     assert_eq!(stage.model.composer.first_line(), "/race mode:off mode:heavy Why does it fail?");

@@ -1,4 +1,4 @@
-//! The message being written: kept over restarts, earlier messages, the person's editor.
+//! The composer: drafts that survive restarts, message history, and the external editor.
 
 use super::fixture::{self, MAIN, RETRY};
 use pleach::engine::api::{Answer, BranchRequest, PlanRequest, Request};
@@ -13,30 +13,30 @@ fn kept(stage: &super::Stage) -> Vec<String> {
 }
 
 #[test]
-fn a_draft_is_kept_once_it_is_calm_and_forgotten_when_it_is_gone() {
+fn drafts_are_saved_after_a_pause_and_deleted_when_empty() {
     let mut stage = fixture::opened();
     stage.wait(5_000);
-    assert_eq!(kept(&stage), [""; 0], "nothing typed, nothing kept");
+    assert_eq!(kept(&stage), [""; 0], "nothing typed, nothing saved");
     stage.type_text("half a thou").wait(500);
     assert_eq!(kept(&stage), [""; 0]);
     stage.wait(600).wait(5_000);
-    assert_eq!(kept(&stage), ["half a thou"], "once, not at every look");
+    assert_eq!(kept(&stage), ["half a thou"], "saved once");
     stage.press("ctrl-c").wait(1_100);
     assert_eq!(kept(&stage), ["half a thou", ""]);
     stage.type_text("left behind").press("ctrl-b").press("j enter");
     assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
-    assert_eq!(kept(&stage).last().map(String::as_str), Some("left behind"), "leaving the branch keeps it at once");
+    assert_eq!(kept(&stage).last().map(String::as_str), Some("left behind"), "switching branches saves it at once");
 }
 
 #[test]
-fn quitting_keeps_what_was_just_typed() {
+fn quitting_saves_the_draft() {
     let mut stage = fixture::opened();
     stage.type_text("unsent").msg(Msg::Process(ProcessMsg::Signal(15)));
     assert_eq!(kept(&stage), ["unsent"]);
 }
 
 #[test]
-fn a_kept_draft_is_there_after_a_restart() {
+fn saved_draft_returns_after_a_restart() {
     let nodes = fixture::story();
     let branches = vec![fixture::branch(MAIN, "main", nodes.last(), None), fixture::branch(RETRY, "retry", None, None)];
     let mut view = fixture::view(&nodes, branches);
@@ -45,14 +45,14 @@ fn a_kept_draft_is_there_after_a_restart() {
     let mut stage = fixture::open(nodes, view);
     assert_eq!(stage.model.composer.first_line(), "where I was");
     stage.press("ctrl-b").press("j enter");
-    assert!(stage.model.composer.first_line().starts_with("[pasted"), "a long one is folded as a paste is");
+    assert!(stage.model.composer.first_line().starts_with("[pasted"), "a long message is folded like a paste");
     assert_eq!(&*stage.model.composer.text(), long);
     stage.wait(5_000);
     assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Branch(BranchRequest::KeepDraft { .. }))));
 }
 
 #[test]
-fn up_brings_earlier_messages_of_the_session() {
+fn up_key_brings_earlier_messages() {
     let mut stage = fixture::opened();
     stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "And with two tabs open? 日本語 works too.");
@@ -65,7 +65,7 @@ fn up_brings_earlier_messages_of_the_session() {
 }
 
 #[test]
-fn the_message_goes_to_the_editor_and_comes_back() {
+fn message_is_edited_in_the_external_editor() {
     let mut stage = fixture::opened();
     stage.type_text("first").press("ctrl-g");
     assert_eq!(stage.composed, ["first"]);

@@ -1,4 +1,4 @@
-//! A call to a tool that waits for a word: pictures, what the keys answer, and that nobody says yes by mistake.
+//! Approving tool calls: snapshots, the keys' answers, and no accidental approval.
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
@@ -49,7 +49,7 @@ fn asks(tool: &str, deed: ToolEffect) -> Stage {
     stage
 }
 
-fn words(stage: &Stage) -> Vec<(Consent, Option<(RuleScope, Rule)>)> {
+fn consents(stage: &Stage) -> Vec<(Consent, Option<(RuleScope, Rule)>)> {
     let of = |request: &Request| match request {
         Request::Turn(TurnRequest::Consent { branch, index, consent, always }) => {
             assert_eq!((*branch, *index), (MAIN, 1));
@@ -61,7 +61,7 @@ fn words(stage: &Stage) -> Vec<(Consent, Option<(RuleScope, Rule)>)> {
 }
 
 #[test]
-fn a_command_and_changes_are_shown_whole() {
+fn commands_and_changes_are_shown_completely() {
     let mut stage = asks("run", run("cargo test --lib auth::refresh -- --nocapture"));
     pictures("asks", &mut stage);
     stage.press("alt-y");
@@ -72,24 +72,24 @@ fn a_command_and_changes_are_shown_whole() {
 }
 
 #[test]
-fn a_long_command_hides_nothing() {
+fn long_command_is_shown_completely() {
     let line = format!("echo {} && rm -rf /tmp/x\u{202e}\u{200b}end", "very ".repeat(80));
     let mut stage = asks("run", run(&line));
     stage.press("alt-y");
     let screen = stage.screen(80, 24);
     assert!(screen.contains("rm -rf /tmp/x") && screen.contains("end"), "{screen}");
-    assert!(screen.contains("202e") || screen.contains("202E"), "what cannot be seen is made visible: {screen}");
+    assert!(screen.contains("202e") || screen.contains("202E"), "invisible characters are shown: {screen}");
     assert!(screen.contains("run needs approval"));
     stage.press("a");
     let screen = stage.screen(80, 24);
     let places =
         screen.contains("1  in this session: allow run") && screen.contains("2  in this folder, every session: allow");
-    assert!(places, "where a rule holds is seen however long its line:\n{screen}");
-    assert!(!screen.contains("3  in this"), "a star would not speak for such a line:\n{screen}");
+    assert!(places, "the scope of a rule is visible for a line of any length:\n{screen}");
+    assert!(!screen.contains("3  in this"), "a rule with a star would not apply to such a line:\n{screen}");
 }
 
 #[test]
-fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
+fn server_tools_are_marked_as_unsandboxed() {
     let mut stage = fixture::opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
     let args = serde_json::json!({ "text": "long ".repeat(2_000), "to": "/etc" }).to_string();
@@ -100,15 +100,15 @@ fn a_servers_tool_is_told_apart_from_what_the_cage_holds() {
     for (width, height) in [(80, 24), (60, 16)] {
         let screen = stage.screen(width, height);
         assert!(screen.contains("notes/put needs approval"), "{screen}");
-        let words: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("outside the sandbox that confines commands, and undo does not revert"), "{screen}");
-        assert!(words.contains("The server says this tool only reads; pleach can't check that."), "{screen}");
+        let consents: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
+        let consents = consents.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(consents.contains("outside the sandbox that confines commands, and undo does not revert"), "{screen}");
+        assert!(consents.contains("The server says this tool only reads; pleach can't check that."), "{screen}");
     }
 }
 
 #[test]
-fn a_tail_behind_blank_lines_is_seen() {
+fn text_after_blank_lines_is_visible() {
     let mut stage = asks("run", run(&format!("ls{}touch PWNED", "\n".repeat(200))));
     stage.press("alt-y");
     pictures("asks_tail", &mut stage);
@@ -124,14 +124,14 @@ fn a_tail_behind_blank_lines_is_seen() {
         let mut stage = asks("run", run(&line));
         stage.press("alt-y");
         let screen = stage.screen(80, 24);
-        assert!(wanted.iter().all(|words| screen.contains(words)), "{screen}");
+        assert!(wanted.iter().all(|consents| screen.contains(consents)), "{screen}");
         stage.press("y");
-        assert_eq!(words(&stage).len(), 1, "all of it was seen");
+        assert_eq!(consents(&stage).len(), 1, "everything was visible");
     }
 }
 
 #[test]
-fn a_yes_counts_once_the_end_was_on_the_screen() {
+fn approval_counts_once_the_end_was_visible() {
     let long: String = (0..300).map(|at| format!("echo line {at}\n")).chain(["touch PWNED".into()]).collect();
     let file = FileChange {
         path: "a.sh".into(),
@@ -149,17 +149,17 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
         let asking = PendingApproval { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
         stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
         stage.press("alt-y y");
-        assert!(words(&stage).is_empty(), "{tool}: nothing was drawn yet");
+        assert!(consents(&stage).is_empty(), "{tool}: nothing was drawn yet");
         let screen = stage.screen(80, 24);
         let end = if tool == "mcp__notes__put" { "}" } else { "touch PWNED" };
         assert!(screen.contains("more rows; the end is:") && screen.contains(end), "{tool}: {screen}");
         stage.press("y");
         let screen = stage.screen(80, 24);
-        assert!(words(&stage).is_empty() && screen.contains("Part of it was not shown yet"), "{tool}: {screen}");
+        assert!(consents(&stage).is_empty() && screen.contains("Part of it was not shown yet"), "{tool}: {screen}");
         stage.press("a");
         assert!(!stage.screen(80, 24).contains("Allow this without asking"), "{tool}");
         stage.press("n");
-        assert_eq!(words(&stage), [(Consent::No { why: None }, None)], "{tool}: a no needs nothing seen");
+        assert_eq!(consents(&stage), [(Consent::No { why: None }, None)], "{tool}: a no needs nothing seen");
         let asking = stage.model.live[&MAIN].asks.clone();
         stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: asking }));
         stage.press("alt-y");
@@ -170,38 +170,38 @@ fn a_yes_counts_once_the_end_was_on_the_screen() {
         let screen = stage.screen(80, 24);
         assert!(!screen.contains("more rows; the end is:"), "{tool}: {screen}");
         stage.press("y");
-        assert!(matches!(words(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
+        assert!(matches!(consents(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
     }
 }
 
 #[test]
-fn typing_on_gives_no_word() {
+fn typing_never_approves() {
     let mut stage = asks("run", run("make"));
     stage.type_text("yes y a n");
-    assert!(words(&stage).is_empty());
+    assert!(consents(&stage).is_empty());
     stage.press("alt-y");
     stage.press("esc");
-    assert!(words(&stage).is_empty(), "Esc leaves it waiting");
+    assert!(consents(&stage).is_empty(), "Esc leaves the call waiting");
     assert!(stage.screen(100, 30).contains("needs approval"));
 }
 
 #[test]
-fn words_are_given_by_keys() {
+fn keys_approve_and_deny() {
     let mut stage = asks("edit_file", change());
     stage.press("alt-y j space");
     stage.screen(100, 60);
     stage.press("y");
-    assert_eq!(words(&stage), [(Consent::Yes { hunks: vec![vec![true, false], vec![true]] }, None)]);
+    assert_eq!(consents(&stage), [(Consent::Yes { hunks: vec![vec![true, false], vec![true]] }, None)]);
     let mut stage = asks("edit_file", change());
     stage.press("alt-y space j space j space");
     stage.screen(100, 60);
     stage.press("y");
-    assert!(words(&stage).is_empty(), "nothing is chosen");
+    assert!(consents(&stage).is_empty(), "nothing is chosen");
     stage.press("n");
-    assert_eq!(words(&stage), [(Consent::No { why: None }, None)]);
+    assert_eq!(consents(&stage), [(Consent::No { why: None }, None)]);
     let mut stage = asks("run", run("make all"));
     stage.press("alt-y N").type_text("use ninja").press("enter");
-    assert_eq!(words(&stage), [(Consent::No { why: Some("use ninja".into()) }, None)]);
+    assert_eq!(consents(&stage), [(Consent::No { why: Some("use ninja".into()) }, None)]);
     let mut stage = asks("run", run("cargo test --lib"));
     stage.press("alt-y");
     stage.screen(100, 30);
@@ -209,12 +209,12 @@ fn words_are_given_by_keys() {
     assert!(stage.screen(100, 30).contains("cargo test *"));
     stage.press("3");
     let rule = Rule { tool: "run".into(), on: Some("cargo test *".into()), verdict: Verdict::Allow };
-    assert_eq!(words(&stage), [(Consent::Yes { hunks: Vec::new() }, Some((RuleScope::Session, rule)))]);
+    assert_eq!(consents(&stage), [(Consent::Yes { hunks: Vec::new() }, Some((RuleScope::Session, rule)))]);
     assert!(!stage.screen(100, 30).contains("Allow this without asking"));
 }
 
 #[test]
-fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
+fn calls_of_other_branches_are_listed() {
     let mut stage = fixture::opened();
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("No tool call needs"));
@@ -228,7 +228,7 @@ fn a_call_of_another_branch_is_found_too_and_one_that_ended_is_gone() {
 }
 
 #[test]
-fn rules_are_listed_and_taken_off() {
+fn rules_are_listed_and_removed() {
     let mut stage = fixture::opened();
     stage.type_text("/rules").press("enter");
     let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };

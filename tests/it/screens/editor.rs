@@ -1,4 +1,4 @@
-//! State, summaries, memories and policies with their versions: pictures, and the journey of a policy.
+//! State, summaries, memories, and policies with their versions: snapshots, and the journey of a policy.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
@@ -50,7 +50,7 @@ fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     all
 }
 
-/// The last request that is no plan.
+/// The last request that is not a plan.
 fn asked(stage: &Stage) -> &Request {
     let found = stage.sent.iter().rev().map(|(_, request)| request);
     let mut found = found.filter(|request| {
@@ -68,7 +68,7 @@ fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
 }
 
 #[test]
-fn every_kind_has_its_tab() {
+fn every_kind_has_a_tab() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter");
     assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::State }));
@@ -111,7 +111,7 @@ fn every_kind_has_its_tab() {
 }
 
 #[test]
-fn a_memory_that_is_refused_stays_in_the_editor() {
+fn refused_memory_stays_in_the_editor() {
     let mut stage = fixture::opened();
     stage.type_text("/editors").press("enter tab tab");
     let memory =
@@ -129,7 +129,7 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("That looks like a secret.") && screen.contains("The gate is green"), "{screen}");
     stage.press("esc");
-    assert!(stage.screen(80, 24).contains("discard the changes"), "nothing typed is lost unasked");
+    assert!(stage.screen(80, 24).contains("discard the changes"), "typed text is not lost without a question");
     stage.press("k ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Done(Done::Edited(Ok("The gate is red\n".into())))).press("ctrl-d");
@@ -145,14 +145,14 @@ fn a_memory_that_is_refused_stays_in_the_editor() {
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "a memory lives in the session");
     stage.press("e").type_text("x").press("esc d");
-    assert!(stage.screen(80, 24).contains("[Memories]"), "dropped on a word");
+    assert!(stage.screen(80, 24).contains("[Memories]"), "discarded after confirmation");
     stage.press("e esc");
     assert!(stage.screen(80, 24).contains("[Memories]"), "an unchanged text is left at once");
 }
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one journey from its first key to its last")]
-fn a_policy_is_copied_edited_mended_taken_and_undone() {
+fn policy_is_copied_edited_fixed_applied_and_undone() {
     let mut stage = fixture::opened();
     stage.type_text("/policies").press("enter");
     fill(&mut stage, EditableKind::Policies, policies_there(None));
@@ -177,7 +177,7 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
     stage.type_text("#").press("ctrl-d");
     let Request::Editable(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
-    assert!(text.contains("\n#user_cap = 32000\n"), "the cursor stood where the fault is: {text}");
+    assert!(text.contains("\n#user_cap = 32000\n"), "the cursor is at the fault: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
     stage.reply(saves, Answer::Policies { names, said: "Saved policy lean.".into() });
     assert!(
@@ -205,7 +205,7 @@ fn a_policy_is_copied_edited_mended_taken_and_undone() {
     assert!(stage.sent.iter().any(|(_, r)| *r == Request::Branch(BranchRequest::Override { branch: MAIN, overrides: overrides.clone() })));
     fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, true))));
     stage.press("u");
-    assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "taking it is undone first");
+    assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "applying it is undone first");
     stage.reply(|r| matches!(r, Request::Session(SessionRequest::Undo)), Answer::Done("Undone.".into()));
     fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, false))));
     stage.press("u");

@@ -1,4 +1,4 @@
-//! A session as the engine would hand it over, and its plan.
+//! A session as the engine would send it, and its plan.
 
 use super::Stage;
 use pleach::domain::base::hash::Hash;
@@ -144,7 +144,7 @@ pub(crate) fn view(nodes: &[Node], branches: Vec<Branch>) -> SessionView {
     }
 }
 
-/// The story of the picture in the design: a question, a tool call, an answer with code and state, a cut answer.
+/// A short conversation: a question, a tool call, an answer with code and state, and a cut answer.
 pub(crate) fn story() -> Vec<Node> {
     let one = said(1, None, Role::User, "Why does login fail after the refresh?");
     let call = Part::Call { id: "c1".into(), name: "read_file".into(), args: "{\"path\":\"src/auth.rs\"}".into() };
@@ -307,7 +307,7 @@ pub(crate) fn planned(plan: ContextPlan) -> Planned {
     }
 }
 
-/// The story on two branches, opened, planned, and at rest.
+/// The conversation on two branches, open, planned, and idle.
 pub(crate) fn opened() -> Stage {
     let nodes = story();
     let mut main = branch(MAIN, "main", Some(&nodes[5]), None);
@@ -364,7 +364,7 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
     }
 }
 
-/// A stage on which this session is open.
+/// A stage with an open session.
 pub(crate) fn open(nodes: Vec<Node>, view: SessionView) -> Stage {
     let mut stage = Stage::new();
     let plan = (nodes.len() >= 4).then(|| plan(&nodes));

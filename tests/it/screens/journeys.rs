@@ -1,4 +1,4 @@
-//! What keys lead to: requests, focus, drafts.
+//! What keys do: requests, focus, drafts.
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
@@ -42,7 +42,7 @@ fn planned(stage: &mut Stage) {
 }
 
 #[test]
-fn enter_names_the_plan_on_the_screen() {
+fn enter_sends_the_displayed_plan() {
     let mut stage = fixture::opened();
     stage.type_text("hello").wait(100);
     planned(&mut stage);
@@ -50,13 +50,13 @@ fn enter_names_the_plan_on_the_screen() {
     let (draft, plan) = ask(&stage);
     assert_eq!(&*draft.text, "hello");
     assert_eq!(plan, Some(Hash::of(b"plan")));
-    assert!(stage.screen(100, 30).contains("hello"), "the draft is kept until it is asked");
+    assert!(stage.screen(100, 30).contains("hello"), "the draft is kept until it is sent");
     stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(5) });
     assert!(stage.model.composer.is_empty());
 }
 
 #[test]
-fn enter_without_a_plan_for_this_draft_names_none() {
+fn enter_without_a_plan_names_none() {
     let mut stage = fixture::opened();
     stage.type_text("hello").wait(100);
     planned(&mut stage);
@@ -67,10 +67,10 @@ fn enter_without_a_plan_for_this_draft_names_none() {
 }
 
 #[test]
-fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
+fn waiting_call_is_shown_and_second_enter_sends() {
     let mut stage = fixture::opened();
     stage.type_text("hello").press("enter").wait(200).press("enter");
-    assert_eq!(asks(&stage), 1, "a quick second Enter is no decision");
+    assert_eq!(asks(&stage), 1, "a quick second Enter is ignored");
     assert!(!stage.screen(120, 30).contains("Not sent yet"));
     stage.wait(101);
     let screen = stage.screen(120, 30);
@@ -84,32 +84,32 @@ fn a_call_that_waits_says_so_and_a_second_enter_goes_without() {
     assert_eq!(ask(&stage).0.search, SearchWish::Never);
     stage.event(Event::Answer { ticket: first, result: Err(Failure::user("Stopped before anything was sent.")) });
     stage.wait(400).press("enter");
-    assert_eq!(asks(&stage), 2, "there is nothing more to go without");
+    assert_eq!(asks(&stage), 2, "nothing is left to skip");
     assert!(!stage.screen(120, 30).contains("Stopped before"));
     stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(5) });
     assert!(stage.model.composer.is_empty());
     assert!(!stage.screen(120, 30).contains("Not sent yet"));
 }
 
-fn taken_back(stage: &mut Stage) {
+fn withdrawn(stage: &mut Stage) {
     let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(stopped) });
 }
 
 #[test]
-fn esc_takes_back_a_call_that_waits() {
+fn esc_withdraws_a_waiting_call() {
     let mut stage = fixture::opened();
     stage.type_text("hello").press("enter").wait(301).press("esc");
     assert!(matches!(stage.sent.last(), Some((_, Request::Turn(TurnRequest::Cancel { .. })))));
-    taken_back(&mut stage);
+    withdrawn(&mut stage);
     let screen = stage.screen(120, 30);
     assert!(screen.contains("Stopped before anything was sent") && screen.contains("hello"), "{screen}");
     assert!(!screen.contains("Not sent yet"), "{screen}");
 }
 
 #[test]
-fn a_stale_plan_is_said_and_the_draft_kept() {
+fn stale_plan_is_reported_and_the_draft_kept() {
     let mut stage = fixture::opened();
     stage.type_text("hello").press("enter");
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
@@ -119,7 +119,7 @@ fn a_stale_plan_is_said_and_the_draft_kept() {
 }
 
 #[test]
-fn typing_rests_before_a_plan_is_asked_for_and_old_ones_are_dropped() {
+fn plans_are_requested_after_a_pause() {
     let mut stage = fixture::opened();
     let before = stage.sent.len();
     stage.type_text("abc");
@@ -166,7 +166,7 @@ fn keys_act_on_the_selected_message() {
 }
 
 #[test]
-fn single_letters_are_words_while_writing() {
+fn letters_are_text_while_writing() {
     let mut stage = fixture::opened();
     let before = stage.sent.len();
     stage.type_text("pxfXq[]uU");
@@ -175,7 +175,7 @@ fn single_letters_are_words_while_writing() {
 }
 
 #[test]
-fn the_overlay_acts_on_rows_and_on_messages_in_them() {
+fn overlay_acts_on_rows_and_their_messages() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o j j j");
     stage.press("x");
@@ -198,14 +198,14 @@ fn the_overlay_acts_on_rows_and_on_messages_in_them() {
         Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.budget,
         _ => None,
     });
-    assert_eq!(raised, Some(9_000), "9,000 is all that this window leaves");
+    assert_eq!(raised, Some(9_000), "9,000 is the most that this window leaves");
     stage.press("e");
     assert!(stage.model.layers.is_empty());
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
     stage.press("enter");
     assert_eq!(ask(&stage).0.kind, DraftKind::Edit(node_id(1)));
     stage.press("esc");
-    taken_back(&mut stage);
+    withdrawn(&mut stage);
     stage.press("esc");
     assert!(stage.model.composer.is_empty());
 }
@@ -227,7 +227,7 @@ fn mode_cycles_everywhere() {
 }
 
 #[test]
-fn esc_leaves_then_interrupts_and_opens_nothing() {
+fn esc_leaves_then_interrupts() {
     let mut stage = fixture::opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "q".into(), after: None }));
     stage.press("tab esc");
@@ -241,7 +241,7 @@ fn esc_leaves_then_interrupts_and_opens_nothing() {
     stage.type_text("/mod").press("esc esc");
     assert_eq!(stage.model.composer.first_line(), "/mod", "Esc closes the list and keeps the line");
     stage.press("ctrl-c up");
-    assert_eq!(stage.model.composer.first_line(), "/mod", "what Ctrl+C cleared comes back");
+    assert_eq!(stage.model.composer.first_line(), "/mod", "text cleared by Ctrl+C returns");
     stage.press("ctrl-c f8");
     assert!(stage.model.layers.on::<TreeScreen>());
     stage.press("k");
@@ -282,7 +282,7 @@ fn ctrl_c_clears_then_quits() {
 }
 
 #[test]
-fn a_lane_is_set_and_stands_in_the_title() {
+fn lane_is_set_and_shown_in_the_title() {
     let mut stage = fixture::opened();
     assert!(!stage.screen(120, 30).contains("lane"), "the root lane is not mentioned");
     stage.type_text("/lane login bug").press("enter");
@@ -302,7 +302,7 @@ fn a_lane_is_set_and_stands_in_the_title() {
 }
 
 #[test]
-fn another_size_of_the_window_is_announced_once() {
+fn changed_window_size_is_announced_once() {
     let mut stage = fixture::opened();
     stage.type_text("hello").wait(100);
     let mut plan = fixture::plan(&fixture::story());
@@ -326,7 +326,7 @@ fn another_size_of_the_window_is_announced_once() {
     stage.type_text(" there").wait(100);
     plan.id = Hash::of(b"the next");
     reply(&mut stage, &plan);
-    assert_eq!(said(&stage), "", "not again with every key");
+    assert_eq!(said(&stage), "", "not repeated with every key");
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn overridden(stage: &Stage) -> Option<&Overrides> {
 }
 
 #[test]
-fn commands_mean_what_they_mean_on_the_command_line() {
+fn commands_match_the_command_line() {
     let mut stage = fixture::opened();
     stage.type_text("/context window 3").press("enter");
     assert_eq!(overridden(&stage).unwrap().window, Some(3));
@@ -384,11 +384,11 @@ fn commands_mean_what_they_mean_on_the_command_line() {
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
     stage.type_text("/fork early --at 1").press("enter");
     let fork = |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(_), name: Some(n), .. }) if n == "early");
-    assert!(stage.sent.iter().any(|(_, r)| fork(r)), "a turn is named by its number");
+    assert!(stage.sent.iter().any(|(_, r)| fork(r)), "turns are named by number");
 }
 
 #[test]
-fn a_command_that_is_refused_stays_where_it_was_typed() {
+fn refused_command_stays_in_the_composer() {
     let mut stage = fixture::opened();
     for line in [
         "/context window 3 4",
@@ -408,7 +408,7 @@ fn a_command_that_is_refused_stays_where_it_was_typed() {
 }
 
 #[test]
-fn what_a_command_prints_is_shown() {
+fn command_output_is_shown() {
     let mut stage = fixture::opened();
     stage.type_text("/plans why 1").press("enter");
     assert_eq!(stage.kept, ["run /plans why 1"]);
@@ -426,7 +426,7 @@ fn what_a_command_prints_is_shown() {
 }
 
 #[test]
-fn a_turn_streams_is_committed_and_shown_once() {
+fn turn_is_streamed_committed_and_shown_once() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     let after = Some(story[5].head.id);
@@ -463,7 +463,7 @@ fn a_turn_streams_is_committed_and_shown_once() {
 }
 
 #[test]
-fn a_draft_that_came_to_nothing_is_given_back() {
+fn failed_draft_is_restored() {
     let mut stage = fixture::opened();
     let draft = Draft { text: "try me".into(), kind: DraftKind::Message, ..Draft::default() };
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: draft.text.clone(), after: None }));
@@ -488,7 +488,7 @@ fn busy_offers_a_fork_or_waiting() {
 }
 
 #[test]
-fn a_ten_megabyte_paste_is_folded_and_sent_whole() {
+fn ten_megabyte_paste_is_folded_and_sent_completely() {
     let mut stage = fixture::opened();
     let text = "all of it, line by line\r\n".repeat(420_000);
     stage.msg(Msg::Input(Input::Paste(text.clone())));
@@ -543,7 +543,7 @@ fn every_action_can_be_reached() {
 }
 
 #[test]
-fn ten_thousand_messages_are_not_wrapped_for_a_key() {
+fn key_press_does_not_wrap_ten_thousand_messages() {
     let mut nodes = Vec::new();
     for n in 1..=10_000_u128 {
         let role = if n % 2 == 1 { Role::User } else { Role::Assistant };
@@ -567,11 +567,11 @@ fn ten_thousand_messages_are_not_wrapped_for_a_key() {
         stage.type_text("x").buffer(120, 40);
     }
     let each = begin.elapsed() / 200;
-    assert!(each.as_millis() < 80, "a frame takes {each:?} even without optimisation");
+    assert!(each.as_millis() < 80, "a frame takes {each:?} even without optimization");
 }
 
 #[test]
-fn a_run_of_another_time_is_no_stranger() {
+fn earlier_runs_are_recognized() {
     let mut stage = fixture::opened();
     let unknown = RunId(uuid::Uuid::from_u128(424_242));
     let mut card = fixture::run(1, &fixture::story()[0], &fixture::story()[3]);
@@ -582,7 +582,7 @@ fn a_run_of_another_time_is_no_stranger() {
     assert!(!stage.screen(100, 30).contains("stranger"));
 }
 
-/// The next plan shares so many tokens with the last call, and that saves so much.
+/// The next plan shares a number of tokens with the last call, which saves an amount.
 fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
     let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, .. } =
         fixture::planned(fixture::plan(&fixture::story()))
@@ -596,7 +596,7 @@ fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
 }
 
 #[test]
-fn what_an_act_takes_from_the_cache_is_said() {
+fn acts_report_their_effect_on_the_cache() {
     let mut stage = fixture::opened();
     reusing(&mut stage, 4_800, 1_800);
     let screen = stage.screen(160, 40);

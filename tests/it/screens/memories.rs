@@ -1,4 +1,4 @@
-//! The list of memories, and suggested pins in the overlay: what the keys ask of the engine.
+//! The list of memories, and suggested pins in the overlay: requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN};
@@ -46,9 +46,9 @@ fn keys_in_the_list_decide() {
     listed(&mut stage);
     let screen = stage.screen(120, 30);
     assert!(screen.contains("The gate is green") && screen.contains("suggested"), "{screen}");
-    assert!(!screen.contains('\u{202e}'), "nothing from outside acts on the terminal");
+    assert!(!screen.contains('\u{202e}'), "outside text never controls the terminal");
     let place = |words: &str| screen.find(words).unwrap();
-    assert!(place("The port is") < place("The gate is"), "what waits for a decision stands first");
+    assert!(place("The port is") < place("The gate is"), "undecided memories come first");
     stage.press("enter alt-x alt-d");
     let second = Uuid::from_u128(2).to_string();
     let wanted = [MemoryAct::Confirm(None), MemoryAct::Dismiss, MemoryAct::Delete].map(|act| (second.clone(), act));
@@ -63,11 +63,11 @@ fn keys_in_the_list_decide() {
     );
     let asked =
         stage.sent.iter().filter(|(_, request)| matches!(request, Request::Memory(MemoryRequest::List { .. }))).count();
-    assert_eq!(asked, 2, "the list is read again");
+    assert_eq!(asked, 2, "the list is requested again");
 }
 
 #[test]
-fn a_memory_is_written_by_a_command() {
+fn command_adds_a_memory() {
     let mut stage = fixture::opened();
     for (typed, kind, text, scope) in [
         ("/remember preference: short answers", MemoryKind::Preference, "short answers", MemoryScope::All),
@@ -79,7 +79,7 @@ fn a_memory_is_written_by_a_command() {
 }
 
 #[test]
-fn a_suggested_pin_is_turned_down_with_one_key() {
+fn suggested_pin_is_dismissed_with_one_key() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     let screen = stage.screen(120, 30);
@@ -91,7 +91,7 @@ fn a_suggested_pin_is_turned_down_with_one_key() {
         })
     };
     stage.press("g d");
-    assert_eq!(dismissed(&stage), None, "only what is suggested can be turned down");
+    assert_eq!(dismissed(&stage), None, "only suggestions can be dismissed");
     let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::RequestScreen>().unwrap();
     let rows = overlay.entries.len();
     for _ in 0..rows {

@@ -1,4 +1,4 @@
-//! Snapshots of the main screens at the sizes of the design.
+//! Snapshots of the main screens at five sizes.
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, run_id};
@@ -10,17 +10,17 @@ use pleach::engine::api::{
     TurnEvent, TurnRequest,
 };
 
-/// From the smallest that shows anything to more than a full screen.
+/// From the smallest usable size to a very large one.
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (120, 35), (200, 50), (250, 80)];
 
-/// The screen at five sizes.
+/// Snapshots of the screen at five sizes.
 pub(crate) fn pictures(name: &str, stage: &mut Stage) {
     for size in SIZES {
         picture(name, size, stage);
     }
 }
 
-/// The screen at one size.
+/// A snapshot of the screen at one size.
 pub(crate) fn picture(name: &str, (width, height): (u16, u16), stage: &mut Stage) {
     let screen = stage.screen(width, height);
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {

@@ -1,5 +1,5 @@
-//! Rules, skills and summaries of modules among the editors: pictures, taking rules out and back, writing them, a skill for
-//! the message, a summary made anew.
+//! Rules, skills, and module summaries in the editor: snapshots, excluding and restoring rules, writing them, attaching
+//! a skill, and making a summary again.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
@@ -82,7 +82,7 @@ fn rules() -> Vec<Editable> {
 }
 
 #[test]
-fn rules_are_looked_at_taken_out_and_written() {
+fn rules_are_shown_excluded_and_written() {
     let mut stage = fixture::opened();
     stage.type_text("/project").press("enter");
     assert_eq!(*asked(&stage), Request::Editable(EditableAct::List { branch: MAIN, kind: EditableKind::Rules }));
@@ -124,7 +124,7 @@ fn rules_are_looked_at_taken_out_and_written() {
 }
 
 #[test]
-fn a_skill_goes_into_the_message() {
+fn skill_is_attached_to_the_message() {
     let mut stage = fixture::opened();
     stage.type_text("/skills").press("enter");
     let skill = |name: &str, note: &str| Editable {
@@ -159,7 +159,7 @@ fn a_skill_goes_into_the_message() {
 }
 
 #[test]
-fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
+fn module_summary_in_progress_is_shown_and_stopped() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule ./src/engine/ by model").press("enter");
     let going = |files, tokens| {
@@ -193,7 +193,7 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
     let screen = stage.screen(120, 30);
     assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
     assert_eq!(stage.model.status.shown().unwrap().weight, Severity::Notice, "a person stopped it");
-    // On their own screen it is seen above the text, and the first Esc stops it there too.
+    // On its own screen the progress is shown above the text, and the first Esc stops it there too.
     stage.type_text("/capsule src/store by model").press("enter");
     stage.type_text("/modules").press("enter");
     fill(&mut stage, EditableKind::Modules, Vec::new());
@@ -206,7 +206,7 @@ fn a_part_that_is_being_summed_up_is_seen_and_stopped() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one journey")]
-fn a_part_of_the_program_is_summed_up_compared_and_made_anew() {
+fn module_is_summarized_compared_and_summarized_again() {
     let mut stage = fixture::opened();
     stage.type_text("/capsule src/engine").press("enter");
     let make = |by| {

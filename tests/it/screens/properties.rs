@@ -1,4 +1,4 @@
-//! Whatever happens, at whatever size: no panic, no control character in a cell, nothing written beyond a row.
+//! Whatever happens, at any size: no panic, no control character in a cell, and nothing written beyond a row.
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
@@ -127,7 +127,9 @@ fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
             Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                 Ok(Answer::Text(words.to_owned()))
             }
-            Request::Summary { act: SummaryAct::List, .. } => Ok(Answer::Summaries(super::summaries::shelf(words))),
+            Request::Summary { act: SummaryAct::List, .. } => {
+                Ok(Answer::Summaries(super::summaries::hostile_list(words)))
+            }
             Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(words))),
             Request::Session(SessionRequest::Find { .. }) => {
                 Ok(Answer::Found(Box::new(super::search_and_tree::found(words))))
@@ -170,7 +172,7 @@ proptest! {
     }
 }
 
-/// The same hostile words in every field that comes from outside, on every screen.
+/// Hostile text in every field from outside, on every screen.
 #[test]
 fn escapes_are_shown_in_every_field() {
     let mut nodes = fixture::story();
@@ -232,7 +234,7 @@ fn escapes_are_shown_in_every_field() {
     assert!(shown.contains("⟨U+001B⟩"), "the escape is shown");
 }
 
-/// The same on the draft of a summary and in the list of summaries.
+/// The same for the draft of a summary and the list of summaries.
 #[test]
 fn escapes_are_shown_in_summaries() {
     let mut stage = fixture::opened();

@@ -1,5 +1,5 @@
-//! The overlay's list (taking several lines, filters, order, groups, the look ahead) and the exact request (parts, search,
-//! editing it once): pictures, and what the keys ask of the engine.
+//! The overlay's list (selecting several rows, filters, order, groups, previews) and the exact request (parts, search,
+//! editing once): snapshots and requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN};
@@ -30,14 +30,14 @@ fn plan() -> ContextPlan {
 }
 
 #[test]
-fn items_never_used_are_pointed_out_where_anything_is_known() {
+fn never_used_items_are_marked() {
     let ledger = |stage: &Stage| {
         let asks = |request: &&Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
         stage.sent.iter().filter(|(_, request)| asks(&request)).count()
     };
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
-    assert_eq!(ledger(&stage), 0, "a conversation of which nothing is known is not asked about");
+    assert_eq!(ledger(&stage), 0, "a conversation without records is not asked about");
     stage.press("esc");
     let nodes = fixture::story();
     let mut card = fixture::run(2, &nodes[4], &nodes[5]);
@@ -85,7 +85,7 @@ fn marks(stage: &Stage) -> Option<(Vec<ItemName>, Act)> {
     })
 }
 
-fn foreseen(lost: Vec<MovedItem>) -> Box<ActPreview> {
+fn preview(lost: Vec<MovedItem>) -> Box<ActPreview> {
     let sum = |items: &[MovedItem]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
     let gained = vec![MovedItem { kind: RowKind::Turn, title: "An older turn".into(), tokens: 340, turn: Some(1) }];
     let figures = Figures {
@@ -114,7 +114,7 @@ fn lost() -> Vec<MovedItem> {
     (2..10).map(turn).collect()
 }
 
-fn foresees(stage: &Stage) -> Vec<Request> {
+fn previews_requested(stage: &Stage) -> Vec<Request> {
     stage
         .sent
         .iter()
@@ -128,12 +128,12 @@ fn overlay(stage: &Stage) -> &RequestScreen {
 }
 
 #[test]
-fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
+fn effects_of_including_a_row_are_previewed() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o G");
-    assert!(foresees(&stage).is_empty(), "not before the selection rests");
+    assert!(previews_requested(&stage).is_empty(), "not before the selection rests");
     stage.wait(100).press("k j").wait(200);
-    let asked = foresees(&stage);
+    let asked = previews_requested(&stage);
     let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
     let draft = pleach::engine::api::Draft::default();
     assert_eq!(
@@ -141,34 +141,34 @@ fn what_an_excluded_row_would_push_out_is_shown_before_it_is_done() {
         [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![ItemName::Atom(out())], act })]
     );
     assert!(stage.screen(120, 35).contains("Previewing i"));
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Preview(foreseen(lost())));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Preview(preview(lost())));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Adds 340 tokens, removes 3.2k:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
-    assert!(marks(&stage).is_none(), "nothing is done by looking");
+    assert!(marks(&stage).is_none(), "a preview changes nothing");
     stage.press("i");
     assert_eq!(
         marks(&stage),
         Some((vec![ItemName::Atom(out())], Act::Set { kind: MarkKind::IncludeOnce, toggle: true }))
     );
     stage.press("g").wait(1_000);
-    assert_eq!(foresees(&stage).len(), 1, "what goes already has nothing to foresee");
+    assert_eq!(previews_requested(&stage).len(), 1, "included rows need no preview");
     stage.press("G").wait(1_000);
     let ticket =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Plan(PlanRequest::Preview { .. }))).unwrap().0;
     let moved_on = Failure::new(FailureKind::Stale, "The branch changed.");
     stage.event(Event::Answer { ticket, result: Err(moved_on) });
     stage.wait(1_000);
-    assert_eq!(foresees(&stage).len(), 3, "a stale answer is asked for again");
+    assert_eq!(previews_requested(&stage).len(), 3, "a stale answer is requested again");
 }
 
 #[test]
-fn several_lines_are_taken_and_acted_on_in_one_step() {
+fn several_rows_are_selected_and_changed_in_one_step() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     stage.press("space");
-    assert!(stage.screen(120, 35).contains("Settings control"), "the instructions cannot be marked");
+    assert!(stage.screen(120, 35).contains("Settings control"), "instructions cannot be marked");
     stage.press("j j space space");
     let rows = plan().rows;
     let two: Vec<ItemName> = [rows[2].atom, rows[3].atom].map(ItemName::Atom).into();
@@ -182,25 +182,29 @@ fn several_lines_are_taken_and_acted_on_in_one_step() {
     let at = overlay(&stage).selected_atom();
     let generation = stage.model.plan.generation;
     stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(other) });
-    assert_eq!(overlay(&stage).taken.len(), 2, "what was taken survives a new plan");
-    assert_eq!(overlay(&stage).selected_atom(), at, "and so does the selection");
+    assert_eq!(overlay(&stage).taken.len(), 2, "the selection survives a new plan");
+    assert_eq!(overlay(&stage).selected_atom(), at, "and so does the cursor");
     stage.press("V");
-    assert_eq!(overlay(&stage).taken.len(), 3, "all that can be marked: the note, the turn, the older turn");
+    assert_eq!(overlay(&stage).taken.len(), 3, "everything that can be marked: the note, the turn, the older turn");
     stage.wait(500);
-    let Some(Request::Plan(PlanRequest::Preview { items, .. })) = foresees(&stage).pop() else { panic!() };
-    assert_eq!(items.len(), 2, "of what was taken, what is out");
+    let Some(Request::Plan(PlanRequest::Preview { items, .. })) = previews_requested(&stage).pop() else { panic!() };
+    assert_eq!(items.len(), 2, "the left-out rows of the selection");
     stage.press("P");
     let all: Vec<ItemName> = overlay(&stage).taken().into_iter().map(ItemName::Atom).collect();
     assert_eq!(marks(&stage), Some((all, Act::Lease { toggle: false })));
     stage.press("esc");
-    assert!(overlay(&stage).taken.is_empty(), "Esc lets go first");
+    assert!(overlay(&stage).taken.is_empty(), "Esc clears the selection first");
     stage.press("j space V V");
     assert!(overlay(&stage).taken.is_empty(), "all and none");
     stage.press("esc");
     assert!(stage.model.layers.is_empty());
     stage.press("ctrl-o g j j space p");
     let pinned = Act::Set { kind: MarkKind::Sticky, toggle: true };
-    assert_eq!(marks(&stage), Some((vec![ItemName::Atom(rows[2].atom)], pinned)), "what all of them have is taken off");
+    assert_eq!(
+        marks(&stage),
+        Some((vec![ItemName::Atom(rows[2].atom)], pinned)),
+        "a mark that all of them have is removed"
+    );
 }
 
 #[test]
@@ -209,7 +213,7 @@ fn rows_are_filtered_ordered_and_grouped() {
     stage.press("ctrl-o /").type_text("kind:turn section:recent");
     assert_eq!(overlay(&stage).entries.len(), 2, "a heading and the turn");
     stage.press("enter V");
-    assert_eq!(overlay(&stage).taken.len(), 1, "all of the filtered ones");
+    assert_eq!(overlay(&stage).taken.len(), 1, "all filtered rows");
     stage.press("esc esc /").type_text("reason:outside older");
     assert_eq!(overlay(&stage).entries.len(), 2);
     stage.press("enter esc /").type_text("nowhere");
@@ -227,11 +231,11 @@ fn rows_are_filtered_ordered_and_grouped() {
         .collect();
     assert!(tokens.is_sorted_by(|a, b| a >= b), "{tokens:?}");
     stage.press("esc ctrl-o");
-    assert!(stage.screen(120, 35).contains("without headings, most tokens first"), "it stays arranged");
+    assert!(stage.screen(120, 35).contains("without headings, most tokens first"), "the order is kept");
 }
 
 #[test]
-fn a_line_without_others_opens_to_its_full_text() {
+fn single_row_opens_its_full_text() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     stage.reply(
@@ -266,7 +270,7 @@ fn shown() -> Stage {
 }
 
 #[test]
-fn the_exact_request_is_read_part_by_part() {
+fn exact_request_is_read_by_parts() {
     let mut stage = shown();
     pictures("raw", &mut stage);
     let screen = stage.screen(120, 35);
@@ -279,7 +283,7 @@ fn the_exact_request_is_read_part_by_part() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("1 of 1") && screen.contains("The token is rotated."), "a hit opens its part: {screen}");
     stage.press("esc z z g j enter y");
-    assert_eq!(stage.copied, [BODY], "the very bytes");
+    assert_eq!(stage.copied, [BODY], "the exact bytes");
     stage.press("w");
     assert!(stage.model.layers.on::<RequestScreen>(), "the same key closes it");
 }
@@ -296,20 +300,20 @@ fn exact(stage: &Stage) -> &Exact {
 }
 
 #[test]
-fn a_request_is_edited_once_looked_at_and_sent() {
+fn request_is_edited_reviewed_and_sent() {
     let mut stage = shown();
     stage.press("E");
     assert!(editor_text(&stage).contains("=== 2 user\nWhy does login\u{a0}fail?  \nAfter the refresh⟨U+200B⟩"));
     pictures("edit_request", &mut stage);
     stage.press("ctrl-g");
-    assert!(stage.composed[0].contains("refresh\u{200b}"), "another editor gets the very characters");
+    assert!(stage.composed[0].contains("refresh\u{200b}"), "another editor receives the exact characters");
     let edited = stage.composed[0].replace("rotated", "kept\ttwice\u{7}");
     stage.msg(Msg::Done(Done::Edited(Ok(edited))));
     assert!(editor_text(&stage).contains("kept\ttwice⟨U+0007⟩"));
     stage.press("ctrl-d");
     let body = BODY.replace("rotated", "kept\\ttwice\\u0007");
     let Exact::Weigh { body: weighed, .. } = exact(&stage) else { panic!() };
-    assert_eq!(**weighed, *body, "only the message that was changed is another");
+    assert_eq!(**weighed, *body, "only the changed message differs");
     let digest = Hash::of(body.as_bytes());
     let found = BodyCount { digest, tokens: 5_300, room: 8_000, changed: 1 };
     stage.reply(
@@ -320,17 +324,17 @@ fn a_request_is_edited_once_looked_at_and_sent() {
     stage.press("esc");
     stage.press("E");
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
-    assert!(stage.screen(120, 35).contains("as you left it"), "what was written is not lost");
+    assert!(stage.screen(120, 35).contains("as you left it"), "edited text is not lost");
     stage.press("S");
     let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };
-    assert_eq!(**sent, *body, "what is shown is what is sent");
+    assert_eq!(**sent, *body, "the displayed body is sent");
     let sent = stage.sent.len();
     stage.press("S");
     assert_eq!(stage.sent.len(), sent, "one act is one call");
     let ticket = stage.sent.last().unwrap().0;
     let over = Failure::new(FailureKind::Blocked, "The edited request needs 9,000 tokens (estimated).");
     stage.event(Event::Answer { ticket, result: Err(over) });
-    assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still there");
+    assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still in the editor");
     stage.press("S");
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Send { .. }, .. })),
@@ -340,7 +344,7 @@ fn a_request_is_edited_once_looked_at_and_sent() {
 }
 
 #[test]
-fn what_is_no_request_stays_in_the_editor_at_its_place() {
+fn invalid_request_stays_in_the_editor() {
     let mut stage = shown();
     stage.press("e");
     assert_eq!(editor_text(&stage), BODY.replace('\u{200b}', "⟨U+200B⟩"));
@@ -354,14 +358,14 @@ fn what_is_no_request_stays_in_the_editor_at_its_place() {
     stage.press("esc");
     assert!(stage.screen(120, 35).contains("Your text is kept; e opens it again"));
     stage.press("e");
-    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "as it was left");
+    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "unchanged");
     stage.press("esc E");
     stage.msg(Msg::Done(Done::Edited(Ok("=== 7 user\nx".into())))).press("ctrl-d");
     assert!(stage.screen(120, 35).contains("there is no message 7"));
 }
 
 #[test]
-fn edited_calls_say_so() {
+fn edited_calls_are_marked() {
     let mut stage = fixture::opened();
     let nodes = fixture::story();
     let mut run = fixture::run(1, &nodes[0], &nodes[3]);
@@ -374,7 +378,7 @@ fn edited_calls_say_so() {
 }
 
 #[test]
-fn tools_are_listed_with_what_each_costs_and_switched_there() {
+fn tools_are_listed_with_costs_and_switched() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o j j x");
     let mut with = plan();
@@ -408,7 +412,7 @@ fn tools_are_listed_with_what_each_costs_and_switched_there() {
     };
     assert_eq!(switched(&stage), (vec!["mcp__web__fetch".to_owned()], false));
     stage.press("j x");
-    assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "what is off is taken in again");
+    assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "a disabled tool is enabled again");
     stage.press("enter");
-    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter: what it says of itself");
+    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter: the tool's own description");
 }

@@ -1,4 +1,4 @@
-//! The search over all messages, and the whole tree.
+//! Searching all messages, and the whole tree.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION};
@@ -52,7 +52,7 @@ fn finding() {
 }
 
 #[test]
-fn the_newest_search_wins() {
+fn newest_search_wins() {
     let mut stage = fixture::opened();
     stage.press("ctrl-r").type_text("be");
     let old = stage.sent.iter().rev().filter(|(_, request)| find(request)).nth(1).unwrap().0;
@@ -61,16 +61,16 @@ fn the_newest_search_wins() {
     stage.reply(find, Answer::Found(Box::new(found("new"))));
     assert!(stage.screen(100, 30).contains("dance"));
     stage.press("ctrl-u");
-    assert!(!stage.screen(100, 30).contains("dance"), "nothing is looked for");
+    assert!(!stage.screen(100, 30).contains("dance"), "there is no query");
 }
 
 #[test]
-fn enter_goes_there_and_back_comes_back() {
+fn enter_opens_a_result_and_back_returns() {
     let mut stage = fixture::opened();
     stage.type_text("a draft").press("ctrl-r").type_text("bees");
     stage.reply(find, Answer::Found(Box::new(found(""))));
     stage.press("esc");
-    assert_eq!(stage.model.composer.first_line(), "a draft", "Esc leaves everything as it was");
+    assert_eq!(stage.model.composer.first_line(), "a draft", "Esc leaves everything unchanged");
     stage.press("ctrl-r").type_text("bees");
     stage.reply(find, Answer::Found(Box::new(found(""))));
     stage.press("enter");
@@ -89,7 +89,7 @@ fn enter_goes_there_and_back_comes_back() {
     );
 }
 
-fn grove(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
+fn tree_screen(stage: &Stage) -> &pleach::tui::screens::tree::model::TreeScreen {
     stage.model.layers.top().unwrap()
 }
 
@@ -103,7 +103,7 @@ fn tree() {
 }
 
 #[test]
-fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
+fn message_without_a_branch_is_shown_and_gets_one() {
     let mut nodes = fixture::story();
     let lost = fixture::said(40, Some(&nodes[0]), Role::Assistant, "a way that was left");
     let lost_too = fixture::said(41, Some(&lost), Role::User, "and its end");
@@ -134,17 +134,17 @@ fn a_message_that_no_branch_holds_is_shown_in_the_tree_and_gets_a_branch() {
 }
 
 #[test]
-fn the_tree_folds_filters_and_goes_there() {
+fn tree_folds_filters_and_jumps() {
     let mut stage = fixture::opened();
     stage.press("f8 home");
-    let all = grove(&stage).shown.len();
+    let all = tree_screen(&stage).shown.len();
     assert!(all > 1);
     stage.press("h");
-    assert!(grove(&stage).shown.len() < all);
+    assert!(tree_screen(&stage).shown.len() < all);
     stage.press("l l");
-    assert_eq!((grove(&stage).shown.len(), grove(&stage).cursor), (all, 1));
+    assert_eq!((tree_screen(&stage).shown.len(), tree_screen(&stage).cursor), (all, 1));
     stage.press("/").type_text("retr");
-    assert_eq!(grove(&stage).shown.len(), 1);
+    assert_eq!(tree_screen(&stage).shown.len(), 1);
     stage.press("enter enter");
     assert_eq!(stage.model.session.as_ref().unwrap().current, RETRY);
     assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
@@ -159,7 +159,7 @@ fn the_tree_folds_filters_and_goes_there() {
 }
 
 #[test]
-fn a_hundred_thousand_nodes_are_a_tree_of_turnings() {
+fn hundred_thousand_nodes_show_only_forks() {
     let mut nodes: Vec<pleach::domain::conversation::message::Node> = Vec::new();
     for n in 1..=100_000_usize {
         let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
@@ -176,8 +176,8 @@ fn a_hundred_thousand_nodes_are_a_tree_of_turnings() {
     let first = &rows(&stage)[0];
     assert_eq!(first.messages + first.below, 100_000);
     stage.press("home h");
-    assert_eq!(grove(&stage).shown.len(), 1);
+    assert_eq!(tree_screen(&stage).shown.len(), 1);
     stage.press("l G");
-    assert_eq!(grove(&stage).cursor + 1, rows(&stage).len());
+    assert_eq!(tree_screen(&stage).cursor + 1, rows(&stage).len());
     stage.screen(100, 30);
 }

@@ -1,4 +1,4 @@
-//! The draft of a summary beside its sources, and the list of summaries: pictures, and what the keys ask of the engine.
+//! The draft of a summary beside its sources, and the list of summaries: snapshots and requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id};
@@ -75,7 +75,7 @@ fn dropped(
 const BODY: &str = "### Goals and open questions\n- [turn 1] Users are thrown out after the login.\n\n\
                     ### Decisions\n- [turn 3] The grace stays at or below `1500 ms`.\n\n### Facts\n- [turn 4] Port 8443.";
 
-fn capsule(from: &str, source: SummarySource, kept: Vec<Kept>) -> Summary {
+fn summary(from: &str, source: SummarySource, kept: Vec<Kept>) -> Summary {
     let cover = |n: u8| Cover { user: Hash::of(&[n]), tip: Hash::of(&[n, n]), nodes: Vec::new() };
     let blank = Summary {
         id: Hash::default(),
@@ -111,7 +111,7 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<SummaryDraft> {
     Arc::new(SummaryDraft {
         number,
         branch: MAIN,
-        capsule: capsule(BODY, SummarySource::Llm, kept),
+        capsule: summary(BODY, SummarySource::Llm, kept),
         body: BODY.into(),
         dropped: items.into(),
         looked_for: 11,
@@ -124,7 +124,7 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<SummaryDraft> {
     })
 }
 
-/// A draft in which every text from outside is this one.
+/// A draft in which every text from outside is `words`.
 pub(super) fn hostile(words: &str) -> Arc<SummaryDraft> {
     let plain = draft(9, vec![kept()]);
     let mut sources = plain.sources.to_vec();
@@ -142,8 +142,8 @@ pub(super) fn hostile(words: &str) -> Arc<SummaryDraft> {
     })
 }
 
-/// The same for a list of capsules.
-pub(super) fn shelf(words: &str) -> Vec<SummaryCard> {
+/// The same for a list of summaries.
+pub(super) fn hostile_list(words: &str) -> Vec<SummaryCard> {
     let one = card(words, (1, 4), SummaryState::StaleLag, 2);
     let made = Summary { lane: words.into(), model: Some(words.into()), ..(*one.capsule).clone() };
     vec![SummaryCard { capsule: Arc::new(made), ..one }]
@@ -160,13 +160,13 @@ fn kept() -> Kept {
     }
 }
 
-fn came(stage: &mut Stage, draft: Option<Arc<SummaryDraft>>) {
+fn draft_arrives(stage: &mut Stage, draft: Option<Arc<SummaryDraft>>) {
     stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft }));
 }
 
 fn opened() -> Stage {
     let mut stage = fixture::opened();
-    came(&mut stage, Some(draft(3, Vec::new())));
+    draft_arrives(&mut stage, Some(draft(3, Vec::new())));
     stage.press("f5");
     stage
 }
@@ -183,27 +183,27 @@ fn acts(stage: &Stage) -> Vec<SummaryAct> {
 }
 
 #[test]
-fn a_draft_beside_its_sources() {
+fn draft_beside_its_sources() {
     let mut stage = opened();
     pictures("draft", &mut stage);
     stage.press("space");
-    came(&mut stage, Some(draft(3, vec![kept()])));
+    draft_arrives(&mut stage, Some(draft(3, vec![kept()])));
     stage.press("j enter");
     pictures("draft_sources", &mut stage);
 }
 
 #[test]
-fn one_key_each_decides() {
+fn single_keys_decide() {
     let mut stage = opened();
     stage.press("space j space A");
     let keep = |items: Vec<usize>| SummaryAct::Keep { draft: 3, items };
     assert_eq!(acts(&stage), [keep(vec![0]), keep(vec![1]), SummaryAct::KeepAll { draft: 3 }]);
-    came(&mut stage, Some(draft(3, vec![kept()])));
+    draft_arrives(&mut stage, Some(draft(3, vec![kept()])));
     stage.press("g space m b a x");
     assert_eq!(
         acts(&stage).last(),
         Some(&SummaryAct::Accept { draft: 3 }),
-        "what a model wrote is not thrown away unasked"
+        "a model's draft is not discarded without a question"
     );
     stage.press("y");
     let wanted = [
@@ -214,12 +214,12 @@ fn one_key_each_decides() {
         SummaryAct::Reject,
     ];
     assert_eq!(acts(&stage)[3..], wanted);
-    came(&mut stage, None);
-    assert!(stage.model.layers.is_empty(), "what is decided leaves the screen");
+    draft_arrives(&mut stage, None);
+    assert!(stage.model.layers.is_empty(), "a decided draft leaves the screen");
 }
 
 #[test]
-fn an_edit_that_is_refused_is_not_lost() {
+fn refused_edit_is_kept() {
     let mut stage = opened();
     stage.press("e").type_text("Note: ").press("ctrl-d");
     let text = format!("Note: {BODY}");
@@ -232,21 +232,21 @@ fn an_edit_that_is_refused_is_not_lost() {
 }
 
 #[test]
-fn it_is_announced_once_and_taken_back() {
+fn draft_is_announced_once_and_withdrawn() {
     let mut stage = fixture::opened();
-    came(&mut stage, Some(draft(3, Vec::new())));
+    draft_arrives(&mut stage, Some(draft(3, Vec::new())));
     let screen = stage.screen(160, 40);
     assert!(screen.contains("summary of turns 1–4 is ready; F5 opens it"), "{screen}");
     assert!(screen.contains("summary drafted, F5"), "it stays visible");
-    came(&mut stage, None);
+    draft_arrives(&mut stage, None);
     let screen = stage.screen(160, 40);
     assert!(!screen.contains("draft of a summary") && !screen.contains("summary drafted"), "{screen}");
     stage.event(Event::Summary(SummaryEvent::Draft { branch: RETRY, draft: Some(draft(4, Vec::new())) }));
-    assert!(!stage.screen(160, 40).contains("summary drafted"), "another branch's is shown there");
+    assert!(!stage.screen(160, 40).contains("summary drafted"), "another branch's draft is shown there");
 }
 
 #[test]
-fn progress_is_seen_and_esc_stops_it() {
+fn progress_is_shown_and_esc_stops() {
     let mut stage = fixture::opened();
     stage.type_text("/compress 4 model").press("enter");
     assert_eq!(acts(&stage), [SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Model }]);
@@ -264,9 +264,9 @@ fn progress_is_seen_and_esc_stops_it() {
     assert_eq!(acts(&stage).last(), Some(&SummaryAct::Stop));
     let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Summary { .. })).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.")) });
-    assert!(stage.model.layers.is_empty() && stage.model.status.shown().is_none(), "it was a person who stopped it");
+    assert!(stage.model.layers.is_empty() && stage.model.status.shown().is_none(), "a person stopped it");
     stage.event(making).press("f5 f5");
-    assert_eq!(acts(&stage).len(), 2, "the same key opens and closes; nothing is asked for twice");
+    assert_eq!(acts(&stage).len(), 2, "the same key opens and closes, and nothing is requested twice");
     assert!(stage.screen(160, 40).contains("summarizing"));
 }
 
@@ -287,14 +287,14 @@ fn commands_have_words() {
 }
 
 fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {
-    let made = capsule(text, SummarySource::Extractive, vec![kept()]);
+    let made = summary(text, SummarySource::Extractive, vec![kept()]);
     let active = depth == 2;
-    let capsule = Arc::new(Summary { turns, ..made });
-    SummaryCard { capsule, state, active, goes: depth == 1, depth }
+    let summary = Arc::new(Summary { turns, ..made });
+    SummaryCard { capsule: summary, state, active, goes: depth == 1, depth }
 }
 
 #[test]
-fn summaries_are_listed_taken_back_and_made_anew() {
+fn summaries_are_listed_taken_back_and_made_again() {
     let mut stage = fixture::opened();
     stage.type_text("/capsules").press("enter");
     let cards = vec![
@@ -313,7 +313,7 @@ fn summaries_are_listed_taken_back_and_made_anew() {
         SummaryAct::TakeBack { capsule: cards[1].capsule.id },
     ];
     assert_eq!(acts(&stage), wanted);
-    assert!(stage.screen(120, 30).contains("Port 8443."), "opened to be read");
+    assert!(stage.screen(120, 30).contains("Port 8443."), "opened for reading");
     let done = Answer::Done("Taken back.".into());
     stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::TakeBack { .. }, .. }), done);
     assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "and read again");

@@ -1,4 +1,4 @@
-//! Tools and their servers: pictures at several sizes, and what keys ask for.
+//! Tools and MCP servers: snapshots at several sizes, and requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN};
@@ -118,7 +118,7 @@ fn tools_and_servers_at_all_sizes() {
     stage.press("G");
     pictures("toolbox_failed", &SIZES[1..3], &mut stage);
     let screen = stage.screen(120, 50);
-    assert!(screen.contains("⟨U+001B⟩[31mwarning"), "what a server wrote is shown, not obeyed: {screen}");
+    assert!(screen.contains("⟨U+001B⟩[31mwarning"), "text from a server is shown, not interpreted: {screen}");
     let mut plain = opened(FileWord::Yes);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);
@@ -126,13 +126,13 @@ fn tools_and_servers_at_all_sizes() {
 }
 
 #[test]
-fn the_folders_file_is_asked_about_with_its_whole_commands() {
+fn folder_file_is_approved_with_its_full_commands() {
     let mut stage = opened(FileWord::Waits);
     pictures("toolbox_question", &SIZES[..3], &mut stage);
     let screen = stage.screen(80, 24);
     assert!(screen.contains("uvx run-tests --all --server \"a b\"") && screen.contains("API_KEY"), "{screen}");
     stage.press("enter");
-    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter alone says not now");
+    assert!(stage.model.layers.on::<ToolsScreen>(), "Enter alone postpones the decision");
     stage.press("a y");
     stage.press("enter");
     let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
@@ -161,14 +161,14 @@ fn keys_switch_restart_and_approve() {
     assert_eq!(
         *stage.last(),
         Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)),
-        "what changes is looked at again"
+        "after a change the list is requested again"
     );
     stage.press("G k k k enter");
-    assert!(stage.model.layers.on::<Reader>(), "Enter shows a tool whole");
+    assert!(stage.model.layers.on::<Reader>(), "Enter shows a complete tool");
 }
 
 #[test]
-fn what_is_passed_over_is_said() {
+fn skipped_tools_are_reported() {
     let mut stage = opened(FileWord::Yes);
     let mut all = toolbox(FileWord::Yes);
     if let Some(file) = &mut all.file {

@@ -1,4 +1,4 @@
-//! The screen of tool calls: pictures, filter, groups, links, running one again, copying, marks, the way to the message.
+//! The screen of tool calls: snapshots, filter, groups, links, reruns, copying, marks, and jumping to the message.
 
 use super::Stage;
 use super::fixture::{self, MAIN};
@@ -33,7 +33,7 @@ fn trace(call: &str, name: &str, args: &serde_json::Value, status: ToolStatus) -
     }
 }
 
-/// A test that failed, an edit, the test that passed; a refused command; files that are not there.
+/// A failed test, an edit, the passing test, a refused command, and missing files.
 fn opened() -> Stage {
     let mut stage = fixture::opened();
     let run = |call: &str, status, exit| {
@@ -46,7 +46,7 @@ fn opened() -> Stage {
     };
     let mut failed = run("f1", ToolStatus::Failed, 101);
     failed.more.error = Some("test auth::refresh::rotates ... FAILED".into());
-    // Each stands at a place of its own on the path.
+    // Each trace belongs to another node of the path.
     failed.node = Some(fixture::story()[0].head.id);
     failed.truncated_from = Some(260_000);
     failed.more.back = Some(format!("read_file or search with path output:{}", failed.id()));
@@ -86,7 +86,7 @@ fn asked(stage: &Stage, wanted: impl Fn(&TraceAct) -> bool) -> usize {
 }
 
 #[test]
-fn the_calls_and_what_belongs_together() {
+fn calls_and_their_links() {
     let mut stage = opened();
     stage.press("ctrl-t");
     pictures("tool_calls", &mut stage);
@@ -135,7 +135,7 @@ fn filtered_and_grouped() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("… does not exist in the workspace.") && screen.contains("2 times"), "{screen}");
     stage.press("t esc");
-    assert!(stage.screen(120, 35).contains("git push"), "Esc takes the filter off first");
+    assert!(stage.screen(120, 35).contains("git push"), "Esc clears the filter first");
     stage.press("/").type_text("file:refresh tool:edit").press("enter");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("edit_file") && !screen.contains("git push"), "{screen}");
@@ -148,7 +148,7 @@ fn filtered_and_grouped() {
 }
 
 #[test]
-fn run_again_beside_the_conversation() {
+fn rerun_beside_the_conversation() {
     let mut stage = opened();
     stage.press("ctrl-t R");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Again { branch: MAIN, .. })), 1);
@@ -169,11 +169,7 @@ fn run_again_beside_the_conversation() {
     assert!(stage.screen(100, 30).contains("run needs approval"));
     let yes = Consent::Yes { hunks: Vec::new() };
     stage.press("y a");
-    assert_eq!(
-        asked(&stage, |act| matches!(act, TraceAct::Word { .. })),
-        0,
-        "a key that was meant for what stood there"
-    );
+    assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0, "a key for the earlier view");
     assert!(stage.screen(100, 30).contains("It just appeared"));
     stage.wait(700).press("y");
     assert_eq!(asked(&stage, |act| *act == TraceAct::Word { consent: yes.clone(), always: None }), 1);
@@ -202,7 +198,7 @@ fn run_again_beside_the_conversation() {
 }
 
 #[test]
-fn typing_on_gives_no_word_to_what_is_run_again() {
+fn typing_never_approves_a_rerun() {
     let mut stage = opened();
     stage.press("ctrl-t R esc");
     assert!(stage.model.layers.is_empty());
@@ -225,7 +221,7 @@ fn typing_on_gives_no_word_to_what_is_run_again() {
         change: None,
     }))));
     stage.wait(900).type_text("y");
-    assert_eq!(&*stage.model.composer.text(), "may", "it does not come over what is being written");
+    assert_eq!(&*stage.model.composer.text(), "may", "it does not cover the text being written");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0);
     assert!(stage.screen(100, 30).contains("Alt+Y shows it"));
     stage.press("alt-y");
@@ -268,7 +264,7 @@ fn copied_marked_and_found_in_the_conversation() {
 }
 
 #[test]
-fn the_panel_leads_there() {
+fn panel_opens_the_screen() {
     let mut stage = opened();
     stage.press("ctrl-b tab");
     while stage.model.focus != pleach::tui::model::focus::Focus::Tools {

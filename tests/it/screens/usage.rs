@@ -1,4 +1,4 @@
-//! What the calls came to, as charts: pictures at several sizes and counts, and what keys do. The meter when it is over.
+//! Usage charts: snapshots at several sizes and counts, and keys. Also: the meter above its limit.
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
@@ -60,23 +60,23 @@ fn opened(count: u32) -> Stage {
 }
 
 #[test]
-fn charts_of_no_one_some_and_many_calls() {
+fn charts_for_any_number_of_calls() {
     let mut none = opened(0);
     let screen = none.screen(80, 24);
     assert!(screen.contains("No calls on this branch yet"), "{screen}");
     none.press("h l j k g G enter");
-    assert!(none.screen(80, 24).contains("Each call becomes a"), "keys do nothing where nothing is");
+    assert!(none.screen(80, 24).contains("Each call becomes a"), "keys do nothing on an empty screen");
     picture("ledger_one", (80, 24), &mut opened(1));
     pictures("ledger", &mut opened(23));
     let mut many = opened(10_000);
     picture("ledger_many", (120, 35), &mut many);
     many.press("g");
     let screen = many.screen(120, 35);
-    assert!(screen.contains("call 6,001 of 10,000"), "only the newest are there: {screen}");
+    assert!(screen.contains("call 6,001 of 10,000"), "only the newest calls: {screen}");
     let mut tiny = opened(23);
     picture("ledger", (40, 12), &mut tiny);
     tiny.press("j j j j");
-    assert!(tiny.screen(40, 12).contains("estimate off"), "j brings the charts below");
+    assert!(tiny.screen(40, 12).contains("estimate off"), "j scrolls to the charts below");
     let mut plain = opened(23);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);
@@ -86,7 +86,7 @@ fn charts_of_no_one_some_and_many_calls() {
 }
 
 #[test]
-fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
+fn selecting_a_call_and_the_whole_session() {
     let mut stage = opened(23);
     assert!(stage.screen(120, 35).contains("call 23 of 23"), "the newest first");
     stage.press("h h left l");
@@ -111,7 +111,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
     assert_eq!(
         *stage.last(),
         Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }),
-        "a call ended: figures are asked for again"
+        "a call ended: the figures are requested again"
     );
     stage.reply(asked, Answer::Ledger(ledger(31, true)));
     stage.press("enter");
@@ -124,7 +124,7 @@ fn along_the_calls_to_one_of_them_and_over_the_whole_session() {
 }
 
 #[test]
-fn a_call_under_way_is_not_nothing() {
+fn running_call_is_not_zero() {
     let mut stage = fixture::opened();
     stage.type_text("/stats").press("enter");
     let mut found = ledger(3, false);
@@ -138,7 +138,7 @@ fn a_call_under_way_is_not_nothing() {
 }
 
 #[test]
-fn the_meter_says_what_goes_over() {
+fn meter_shows_the_excess() {
     let mut stage = fixture::opened();
     let nodes = fixture::story();
     let plan = fixture::plan(&nodes);

@@ -1,4 +1,4 @@
-//! Calls beside one another: the next call under other settings, a call made again, a race. Pictures, and what keys ask for.
+//! Variations of calls: the next call under other settings, a repeated call, a race. Snapshots and requests.
 
 use super::Stage;
 use super::fixture::{self, MAIN};
@@ -92,7 +92,7 @@ fn asked(request: &Request) -> bool {
 }
 
 #[test]
-fn other_ways_are_seen_and_one_is_taken() {
+fn variants_are_shown_and_one_is_applied() {
     let mut stage = fixture::opened();
     stage.type_text("Why twice?").press("f7");
     assert!(
@@ -113,16 +113,16 @@ fn other_ways_are_seen_and_one_is_taken() {
 }
 
 #[test]
-fn looking_at_other_ways_changes_nothing() {
+fn viewing_variants_changes_nothing() {
     let mut stage = fixture::opened();
     stage.press("f7");
     let overrides = |stage: &Stage| {
         stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::Override { .. }))).count()
     };
     stage.press("enter");
-    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 1), "there is nothing to take yet");
+    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 1), "there is nothing to apply yet");
     stage.reply(asked, Answer::WhatIf(found("x"))).press("enter");
-    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 0), "as it stands");
+    assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 0), "unchanged");
     stage.press("f7 f7");
     assert!(stage.model.layers.is_empty(), "the same key closes it");
     stage.press("f7");
@@ -130,7 +130,7 @@ fn looking_at_other_ways_changes_nothing() {
     let before = count(&stage);
     let ticket = stage.sent.iter().rev().find(|(_, r)| asked(r)).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Stale, "The branch changed.")) });
-    assert_eq!(count(&stage), before + 1, "it is asked for again");
+    assert_eq!(count(&stage), before + 1, "requested again");
 }
 
 fn branch(n: u128, name: &str) -> Branch {
@@ -141,7 +141,7 @@ fn branch(n: u128, name: &str) -> Branch {
     }
 }
 
-/// An answer comes on a branch, whole.
+/// A complete answer on a branch.
 fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
     let story = fixture::story();
     let node: Node = fixture::said(n, Some(&story[4]), Role::Assistant, words);
@@ -168,7 +168,7 @@ fn opens(stage: &mut Stage, on: &Branch, words: &str) {
 }
 
 #[test]
-fn a_call_made_again_stands_beside_the_stored_one() {
+fn repeated_call_is_beside_the_stored_one() {
     let mut stage = fixture::opened();
     stage.press("shift-tab").press("tab tab");
     stage.model.focus = pleach::tui::model::focus::Focus::Conversation;
@@ -211,12 +211,12 @@ fn a_call_made_again_stands_beside_the_stored_one() {
 }
 
 #[test]
-fn a_race_is_run_and_one_is_kept() {
+fn race_is_run_and_a_winner_kept() {
     let mut stage = fixture::opened();
     for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { .. }))), "{line}");
-        assert_eq!(stage.model.composer.first_line(), line, "it can be mended");
+        assert_eq!(stage.model.composer.first_line(), line, "it can be corrected");
         stage.press("ctrl-c");
     }
     stage.type_text("/race tokens:400 mode:off time:30 model:gpt-4.1,policy:window Why does it fail?").press("enter");
@@ -243,7 +243,7 @@ fn a_race_is_run_and_one_is_kept() {
         opens(&mut stage, on, "Because of");
     }
     stage.press("enter");
-    assert_eq!(stage.model.layers.len(), 1, "answers are still coming");
+    assert_eq!(stage.model.layers.len(), 1, "answers are still streaming");
     answered(&mut stage, &made[0], 41, "Because of the *rotation*:\n\n- it comes first\n- the save comes second");
     answered(&mut stage, &made[1], 42, "It does not fail here. 日本語");
     pictures("race", &mut stage);

@@ -1,4 +1,4 @@
-//! Reading and writing: Markdown, folds, copying parts, names behind an `@`, messages in line, the composer's own keys.
+//! Reading and writing: Markdown, folds, copying parts, names after an `@`, queued messages, and the composer's keys.
 
 use super::Stage;
 use super::fixture::{self, MAIN, run_id, said};
@@ -31,7 +31,7 @@ fn reading(answer: &str) -> Stage {
 }
 
 #[test]
-fn an_answer_in_markdown() {
+fn answer_in_markdown() {
     pictures("markdown", &mut reading(ANSWER));
     let mut stage = reading(ANSWER);
     stage.theme = Theme::built_in("dark", false);
@@ -48,7 +48,7 @@ fn an_answer_in_markdown() {
 }
 
 #[test]
-fn long_code_is_folded_until_z() {
+fn long_code_is_folded() {
     let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
     let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
     let screen = stage.screen(160, 60);
@@ -95,7 +95,7 @@ fn asks(stage: &Stage) -> Vec<String> {
     texts.collect()
 }
 
-/// A stage on which an answer is coming.
+/// A stage on which an answer is streaming.
 fn answering() -> Stage {
     let mut stage = fixture::opened();
     let after = stage.model.branch().unwrap().head;
@@ -117,10 +117,10 @@ fn closed(stage: &mut Stage, failure: Option<Failure>) {
 }
 
 #[test]
-fn messages_wait_in_line_and_go_one_after_another() {
+fn queued_messages_are_sent_in_order() {
     let mut stage = answering();
     stage.type_text("first").press("enter").type_text("second").press("enter");
-    assert_eq!(asks(&stage), [""; 0], "nothing goes while the answer is coming");
+    assert_eq!(asks(&stage), [""; 0], "nothing is sent while the answer is streaming");
     assert!(stage.model.composer.is_empty());
     let screen = stage.screen(100, 30);
     assert!(screen.contains("queued 1: first") && screen.contains("queued 2: second"), "{screen}");
@@ -138,7 +138,7 @@ fn messages_wait_in_line_and_go_one_after_another() {
 }
 
 #[test]
-fn after_a_failure_or_a_stop_nothing_goes_unasked() {
+fn queue_stops_after_a_failure_or_stop() {
     for stopped in [false, true] {
         let mut stage = answering();
         stage.type_text("next").press("enter");
@@ -157,19 +157,19 @@ fn after_a_failure_or_a_stop_nothing_goes_unasked() {
         assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
         assert!(stage.screen(100, 30).contains("held 1: next"));
         stage.press("enter");
-        assert_eq!(asks(&stage), ["next"], "Enter with nothing written sends it");
+        assert_eq!(asks(&stage), ["next"], "Enter in an empty composer sends it");
     }
 }
 
 #[test]
-fn a_queued_message_comes_back_into_the_composer() {
+fn queued_message_returns_to_the_composer() {
     let mut stage = answering();
     stage.type_text("one").press("enter").type_text("two").press("enter").type_text("three");
     stage.press("alt-q");
     assert_eq!(&*stage.model.composer.text(), "two\n\nthree");
     stage.press("ctrl-c").press("esc");
     assert_eq!(&*stage.model.composer.text(), "one");
-    assert!(!stage.model.live[&MAIN].stopping, "the answer goes on");
+    assert!(!stage.model.live[&MAIN].stopping, "the answer continues");
     stage.press("esc");
     assert!(stage.model.live[&MAIN].stopping);
     stage.press("ctrl-c alt-q");
@@ -177,7 +177,7 @@ fn a_queued_message_comes_back_into_the_composer() {
 }
 
 #[test]
-fn what_waits_is_kept_over_a_restart() {
+fn queued_messages_survive_a_restart() {
     let mut stage = answering();
     stage.type_text("one").press("enter").type_text("two").wait(2_000);
     let kept = stage.sent.iter().rev().find_map(|(_, request)| match request {
@@ -188,7 +188,7 @@ fn what_waits_is_kept_over_a_restart() {
 }
 
 #[test]
-fn a_message_in_line_that_is_refused_is_held() {
+fn refused_queued_message_is_held() {
     let mut stage = answering();
     stage.type_text("next").press("enter");
     closed(&mut stage, None);
@@ -203,7 +203,7 @@ fn files(paths: &[&str], note: &str) -> Answer {
 }
 
 #[test]
-fn a_file_is_named_and_goes_with_the_message() {
+fn named_file_is_attached() {
     let mut stage = fixture::opened();
     stage.type_text("why does @au");
     assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Find { query, .. })) if query == "au"));
@@ -227,9 +227,9 @@ fn a_file_is_named_and_goes_with_the_message() {
     assert_eq!(asks(&stage), ["why does @src/auth.rs fail\n\nFile src/auth.rs:\n```rs\nfn a() {}\n```"]);
 }
 
-/// A path or a symbol that is typed to its end, without a look at the list, goes along as if it had been taken.
+/// A path or symbol that is typed completely, without choosing it from the list, is attached like a chosen one.
 #[test]
-fn a_name_that_is_typed_whole_goes_with_the_message() {
+fn completely_typed_name_is_attached() {
     let mut stage = fixture::opened();
     stage.type_text("see @src/auth.rs, then");
     let find = |r: &Request| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { query, .. })) if query == "src/auth.rs");
@@ -241,7 +241,8 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
     );
     assert!(stage.screen(200, 30).contains("with src/auth.rs 10 bytes"));
     assert_eq!(stage.model.composer.first_line(), "see @src/auth.rs, then");
-    // What brings something already is not asked for again, nor is what is nothing: that is said once it looks like a path.
+    // Items that are already resolved are not requested again, and neither are unknown ones. An unknown name is
+    // reported once it looks like a path.
     let reads = |stage: &super::Stage| {
         stage.sent.iter().filter(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. })))).count()
     };
@@ -260,7 +261,7 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
     assert!(
         matches!(stage.last(), Request::Tool(ToolRequest::Code { act: CodeAct::Source(of), .. }) if of.short == "Hive::fly")
     );
-    // The list was closed: then it is only a word.
+    // With the list closed it is plain text.
     let before = stage.sent.len();
     stage.type_text("@src/x.rs");
     stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))), files(&["src/x.rs"], ""));
@@ -269,16 +270,16 @@ fn a_name_that_is_typed_whole_goes_with_the_message() {
         .iter()
         .filter(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))))
         .count();
-    assert_eq!(sources, "@src/x.rs".len(), "one look for each letter, and none for the space");
+    assert_eq!(sources, "@src/x.rs".len(), "one request for each letter, and none for the space");
 }
 
 #[test]
-fn the_list_of_names_gives_way() {
+fn name_list_closes() {
     let mut stage = fixture::opened();
     stage.type_text("@x");
     stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))), files(&["x.rs"], ""));
     stage.press("esc").press("enter");
-    assert_eq!(asks(&stage), ["@x"], "closed, Enter sends");
+    assert_eq!(asks(&stage), ["@x"], "with the list closed, Enter sends");
     let mut stage = fixture::opened();
     stage.type_text("@x");
     stage.reply(
@@ -287,7 +288,7 @@ fn the_list_of_names_gives_way() {
     );
     assert!(stage.screen(100, 30).contains("not trusted"));
     stage.press("enter");
-    assert_eq!(asks(&stage), ["@x"], "nothing to take");
+    assert_eq!(asks(&stage), ["@x"], "nothing to choose");
     let mut stage = fixture::opened();
     stage.type_text("mail me@x.org");
     assert!(
@@ -334,7 +335,7 @@ fn symbol(path: &str, short: &str, kind: Kind, lines: (u32, u32)) -> NamedSymbol
 }
 
 #[test]
-fn a_symbol_is_named_and_its_source_goes_with_the_message() {
+fn named_symbol_is_attached_with_its_source() {
     let mut stage = fixture::opened();
     stage.type_text("why does @se");
     let symbols = vec![
@@ -372,7 +373,7 @@ fn a_symbol_is_named_and_its_source_goes_with_the_message() {
 }
 
 #[test]
-fn the_focus_is_typed_shown_and_taken_off() {
+fn focus_is_set_shown_and_removed() {
     let mut stage = fixture::opened();
     stage.press("ctrl-x F").type_text("@src/net, Client").press("enter");
     let kept = |stage: &Stage| {
@@ -394,10 +395,10 @@ fn the_focus_is_typed_shown_and_taken_off() {
     assert!(kept(&stage).1.focus.is_empty());
 }
 
-/// Another program asks on the branch: the message waits in line and goes when that is over; taken back meanwhile, the
-/// turn is given back unused.
+/// Another process asks on the branch: the message waits and is sent afterwards. If it is withdrawn meanwhile, the turn
+/// is unused.
 #[test]
-fn a_message_waits_for_another_program() {
+fn message_waits_for_another_process() {
     for taken_back in [false, true] {
         let mut stage = fixture::opened();
         stage.type_text("hello").wait(100).press("enter");
@@ -405,9 +406,9 @@ fn a_message_waits_for_another_program() {
             stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
         let what = "Another program is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
         stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
-        assert!(stage.screen(140, 30).contains("Another program is asking on main"), "who asks is said");
+        assert!(stage.screen(140, 30).contains("Another program is asking on main"), "the asking process is named");
         stage.press("w");
-        assert_eq!(asks(&stage).len(), 1, "nothing goes while the other asks");
+        assert_eq!(asks(&stage).len(), 1, "nothing is sent while the other process asks");
         assert!(stage.screen(100, 30).contains("queued 1: hello") && stage.model.composer.is_empty());
         if taken_back {
             stage.press("alt-q");
@@ -418,9 +419,9 @@ fn a_message_waits_for_another_program() {
     }
 }
 
-/// Quitting while the store cannot be written says what would be lost and saves it where there is room.
+/// Quitting while the store cannot be written says what would be lost, and saves it where there is room.
 #[test]
-fn quitting_without_room_asks_first() {
+fn quitting_with_a_full_disk_asks_first() {
     let mut stage = answering();
     stage.type_text("half a thought").wait(2_000);
     stage.reply(|r| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. })), Answer::Done(String::new()));
@@ -440,7 +441,7 @@ fn quitting_without_room_asks_first() {
     };
     let before = tries(&stage);
     stage.wait(2_000);
-    assert_eq!(tries(&stage), before + 1, "a draft that was refused is tried again");
+    assert_eq!(tries(&stage), before + 1, "a refused draft is tried again");
     let ticket =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });

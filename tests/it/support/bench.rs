@@ -1,6 +1,6 @@
-//! A bench for the engine: a real engine on a store in a temporary folder, models from a script or a loopback server, and
-//! a client that keeps every event.
-//! Not for: judging; each test says what must hold.
+//! A test bench for the engine: a real engine on a store in a temporary folder, models from scripts or a loopback
+//! server, and a client that keeps every event.
+//! Not for: assertions, which belong to the tests.
 
 use crate::support::server::Server;
 use pleach::domain::base::failure::Failure;
@@ -31,39 +31,39 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Longer than anything may take on a loaded machine.
+/// A timeout for a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Nothing goes of the workspace's code.
+/// Settings without code in requests.
 const OFF: CodeSettings = CodeSettings { enabled: false, map_tokens: 0, anchors: 0, share: 0, tools: false };
 
-/// What a scripted model does for one call, step by step.
+/// A step of a scripted model's answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Say {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Words thought aloud.
+    /// Thinking.
     Thought(String),
-    /// A call of a tool: name and arguments.
+    /// A tool call: name and arguments.
     Call(String, String),
-    /// Waits until it is let go on, or the call is stopped.
+    /// Waits until released or stopped.
     Hold,
-    /// Something that could not be taken as it came.
+    /// A part that could not be used as received.
     Odd(String),
-    /// Another attempt will follow.
+    /// Announces another attempt.
     Retry,
     /// Fails.
     Fail(ProviderErrorKind),
-    /// Stops without a finish reason.
+    /// Ends without a finish reason.
     Cut,
 }
 
-/// Words and a proper end.
+/// A text and a proper end.
 pub(crate) fn text(words: &str) -> Vec<Say> {
     vec![Say::Text(words.into())]
 }
 
-/// A model in memory: the n-th call is answered by the n-th script; when they are used up, by an echo of its number.
+/// An in-memory model: the nth call is answered by the nth script, and further ones by an echo of their number.
 #[derive(Default)]
 pub(crate) struct Model {
     scripts: Mutex<VecDeque<Vec<Say>>>,
@@ -72,22 +72,22 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// With these answers.
+    /// A model with these answers.
     pub(crate) fn new(scripts: impl IntoIterator<Item = Vec<Say>>) -> Arc<Self> {
         Arc::new(Self { scripts: Mutex::new(scripts.into_iter().collect()), ..Self::default() })
     }
 
-    /// Adds an answer behind the others.
+    /// Adds an answer.
     pub(crate) fn then(&self, script: Vec<Say>) {
         self.scripts.lock().unwrap().push_back(script);
     }
 
-    /// Every body that was posted.
+    /// All posted bodies.
     pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
         self.bodies.lock().unwrap().clone()
     }
 
-    /// Lets one `Hold` go on.
+    /// Releases one `Hold`.
     pub(crate) fn release(&self) {
         *self.gate.0.lock().unwrap() += 1;
         self.gate.1.notify_all();
@@ -157,14 +157,14 @@ impl Provider for Model {
 }
 
 /// Where the models of the bench's profiles are.
-pub(crate) enum Back {
+pub(crate) enum Backend {
     /// In memory.
     Memory(Arc<Model>),
     /// Behind a loopback server, through the real client.
     Http,
 }
 
-impl Servers for Back {
+impl Servers for Backend {
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
         match self {
             Self::Memory(model) => Ok(model.clone()),
@@ -206,7 +206,7 @@ fn model_of(name: &str) -> ModelInfo {
     }
 }
 
-/// Counts by characters: fast, and the same on every machine.
+/// Counts a token for every four characters: fast, and the same on every machine.
 pub(crate) struct Quarter;
 
 impl CountTokens for Quarter {
@@ -215,7 +215,7 @@ impl CountTokens for Quarter {
     }
 }
 
-/// A tool that gives back as much text as it is asked for.
+/// A tool that returns as much text as requested.
 pub(crate) struct Echo;
 
 impl RunTools for Echo {
@@ -232,7 +232,7 @@ impl RunTools for Echo {
     }
 }
 
-/// Everything that a bench's engines share.
+/// What the engines of a bench share.
 #[derive(Clone)]
 pub(crate) struct Bench {
     folder: Arc<tempfile::TempDir>,
@@ -247,15 +247,15 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// With a model in memory.
+    /// A bench with an in-memory model.
     pub(crate) fn new(model: &Arc<Model>) -> Self {
-        Self::over(Arc::new(Back::Memory(model.clone())), String::new())
+        Self::over(Arc::new(Backend::Memory(model.clone())), String::new())
     }
 
-    /// With a model behind a server.
+    /// A bench with a model behind a server.
     pub(crate) fn http(server: &Server) -> Self {
         pleach::llm::init();
-        Self::over(Arc::new(Back::Http), server.base_url())
+        Self::over(Arc::new(Backend::Http), server.base_url())
     }
 
     fn over(back: Arc<dyn Servers>, url: String) -> Self {
@@ -271,7 +271,7 @@ impl Bench {
         self.folder.path().join("store").join("pleach.db")
     }
 
-    /// Opens the store beside the engines.
+    /// Opens the store in addition to the engines.
     pub(crate) fn store(&self) -> Store {
         Store::open(&OpenOptions { path: self.store_path(), read_only: false }).unwrap().store
     }
@@ -281,7 +281,7 @@ impl Bench {
         self.start_with(|_| {})
     }
 
-    /// Starts an engine with another setup.
+    /// Starts an engine with a changed setup.
     pub(crate) fn start_with(&self, change: impl FnOnce(&mut Setup)) -> Client {
         let store = self.store();
         let mut setup = setup(self, store);
@@ -358,43 +358,43 @@ fn setup(bench: &Bench, store: Store) -> Setup {
     }
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(crate) draft: Option<Draft>,
     pub(crate) failure: Option<Failure>,
 }
 
-/// One screen: an engine, its door, and all that it told.
+/// A client of an engine, with all events so far.
 pub(crate) struct Client {
     engine: Option<Engine>,
     door: EngineDoor,
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
-    /// The store's folder lives as long as anybody uses it.
+    /// Keeps the store's folder while a client uses it.
     _folder: Arc<tempfile::TempDir>,
 }
 
 impl Client {
-    /// Hands a request in and goes on.
+    /// Sends a request without waiting.
     pub(crate) fn post(&mut self, request: Request) -> Ticket {
         self.next += 1;
         self.door.send(Ticket(self.next), request);
         Ticket(self.next)
     }
 
-    /// Hands a request in under a screen's own ticket.
+    /// Sends a request with a given ticket.
     pub(crate) fn send_as(&self, ticket: Ticket, request: Request) {
         self.door.send(ticket, request);
     }
 
-    /// The next event, if one comes in time; it is not kept.
+    /// The next event within a time limit, which is not added to `seen`.
     pub(crate) fn next_event(&self, patience: Duration) -> Option<Event> {
         self.events.recv_timeout(patience).ok()
     }
 
-    /// Waits for an event and gives its place in `seen`; looks at those from `from` on.
+    /// Waits for an event and returns its index in `seen`, starting at `from`.
     pub(crate) fn wait(&mut self, from: usize, wanted: impl Fn(&Event) -> bool) -> usize {
         let until = Instant::now() + PATIENCE;
         let mut at = from;
@@ -424,19 +424,19 @@ impl Client {
         }
     }
 
-    /// Hands a request in and waits for its answer.
+    /// Sends a request and waits for its answer.
     pub(crate) fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
         let ticket = self.post(request);
         self.answer(ticket)
     }
 
-    /// The same for what must succeed.
+    /// Sends a request that must succeed.
     pub(crate) fn must(&mut self, request: Request) -> Answer {
         let shown = format!("{request:?}");
         self.ask(request).unwrap_or_else(|failure| panic!("{shown}: {failure}"))
     }
 
-    /// Makes a session; gives its only branch.
+    /// Creates a session and returns its only branch.
     pub(crate) fn session(&mut self) -> BranchId {
         match self.must(Request::Session(SessionRequest::New { title: "test".into() })) {
             Answer::Opened(view) => view.current,
@@ -452,7 +452,7 @@ impl Client {
         }
     }
 
-    /// Solves a draft.
+    /// Plans a draft.
     pub(crate) fn plan(&mut self, branch: BranchId, draft: &Draft) -> Result<Planned, Failure> {
         let generation = self.next + 1;
         match self.ask(Request::Plan(PlanRequest::Replan { branch, generation, draft: draft.clone() }))? {
@@ -461,7 +461,7 @@ impl Client {
         }
     }
 
-    /// Id and digest of a draft's plan; none where it is blocked or refused.
+    /// The id and digest of a draft's plan, or `None` if it is blocked or refused.
     pub(crate) fn drawn(&mut self, branch: BranchId, draft: &Draft) -> Option<(Hash, Hash)> {
         match self.plan(branch, draft) {
             Ok(Planned::Plan { plan, request_digest, .. }) => Some((plan.id, request_digest)),
@@ -469,7 +469,7 @@ impl Client {
         }
     }
 
-    /// The plan itself.
+    /// The complete plan.
     pub(crate) fn whole_plan(&mut self, branch: BranchId, draft: &Draft) -> Arc<ContextPlan> {
         match self.plan(branch, draft) {
             Ok(Planned::Plan { plan, .. }) => plan,
@@ -477,7 +477,7 @@ impl Client {
         }
     }
 
-    /// Sends without a drawn plan; the run is open when it returns.
+    /// Sends without a displayed plan. The run is open on return.
     pub(crate) fn send(&mut self, branch: BranchId, draft: &Draft) -> Result<RunId, Failure> {
         match self.ask(Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None }))? {
             Answer::Asked { run } => Ok(run),
@@ -485,7 +485,7 @@ impl Client {
         }
     }
 
-    /// Waits until a branch's turn is over, looking at events from `from` on.
+    /// Waits until a branch's turn has ended, starting with the event at `from`.
     pub(crate) fn closed(&mut self, from: usize, branch: BranchId) -> Closed {
         let at =
             self.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch));
@@ -497,14 +497,14 @@ impl Client {
         }
     }
 
-    /// A whole turn.
+    /// Runs a whole turn.
     pub(crate) fn turn(&mut self, branch: BranchId, draft: &Draft) -> Closed {
         let from = self.seen.len();
         self.send(branch, draft).unwrap();
         self.closed(from, branch)
     }
 
-    /// A turn that says these words.
+    /// Runs a turn with a text.
     pub(crate) fn say(&mut self, branch: BranchId, words: &str) -> Closed {
         self.turn(branch, &message(words))
     }
@@ -517,7 +517,7 @@ impl Client {
         }
     }
 
-    /// Digest of a stored call, rendered again.
+    /// The digest of a stored call that is rendered again.
     pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
         match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string() }))? {
             Answer::Replayed { digest, .. } => Ok(digest),
@@ -525,7 +525,7 @@ impl Client {
         }
     }
 
-    /// Stops the engine and waits until all is saved.
+    /// Stops the engine and waits until everything is saved.
     pub(crate) fn stop(mut self) -> Vec<Event> {
         if let Some(engine) = self.engine.take() {
             engine.stop();
@@ -546,7 +546,7 @@ pub(crate) fn draft(words: &str, kind: DraftKind) -> Draft {
     Draft { text: words.into(), kind, ..Draft::default() }
 }
 
-/// The path of a branch as the store has it: ids from the root down.
+/// The stored path of a branch: ids from the root down.
 pub(crate) fn path(
     store: &Store,
     session: SessionId,
@@ -564,21 +564,26 @@ pub(crate) fn path(
     store.nodes(&ids).unwrap()
 }
 
-/// A quirk as the failure that a server shows.
-pub(crate) fn quirky(quirk: Quirk) -> Vec<Say> {
+/// A quirk as the failure that a server reports.
+pub(crate) fn quirk_failure(quirk: Quirk) -> Vec<Say> {
     vec![Say::Fail(ProviderErrorKind::Body(quirk))]
 }
 
-/// Small numbers from a seed: the same history for the same seed.
+/// Seeds of random histories: `usual` of them, or as many as `PLEACH_HISTORIES` says.
+pub(crate) fn histories(usual: u64) -> std::ops::Range<u64> {
+    0..std::env::var("PLEACH_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
+/// Deterministic pseudo-random numbers from a seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// From a seed.
+    /// Creates a generator from a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// Below `limit`.
+    /// A number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -586,14 +591,14 @@ impl Dice {
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 
-    /// One of these.
+    /// A random element.
     pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }
 
-/// Runs SQL on a store's file beside the program, as another hand on the disk would.
-pub(crate) fn meddle(path: &Path, sql: &str) {
+/// Runs SQL on a store's file from outside the program.
+pub(crate) fn run_sql(path: &Path, sql: &str) {
     let other = rusqlite::Connection::open(path).unwrap();
     other.busy_timeout(Duration::from_secs(10)).unwrap();
     other.execute_batch(sql).unwrap();

@@ -1,5 +1,5 @@
-//! Runs the real binary in a world of its own: folders, settings and a store that nothing else uses.
-//! Not for: what it should say; the tests know.
+//! Runs the real binary in an isolated environment with its own folders, settings, and store.
+//! Not for: assertions about its output, which belong to the tests.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -9,17 +9,17 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A command that has not ended by then has hung.
+/// A command that runs longer is considered stuck.
 const LONGEST: Duration = Duration::from_secs(150);
 
-/// A person's machine: home, settings, store, a folder to work in.
+/// An isolated environment: home, settings, store, and a working folder.
 pub(crate) struct Home {
     folder: TempDir,
 }
 
-/// What a command left.
-pub(crate) struct Said {
-    /// The exit code; -1 after a signal.
+/// The result of a command.
+pub(crate) struct CommandOutput {
+    /// The exit code, or -1 after a signal.
     pub(crate) code: i32,
     /// Standard output.
     pub(crate) out: String,
@@ -28,7 +28,7 @@ pub(crate) struct Said {
 }
 
 impl Home {
-    /// A fresh one. The built-in offline model answers where `config` says nothing else.
+    /// A new environment. The built-in offline model answers unless `config` says otherwise.
     pub(crate) fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = Self { folder };
@@ -38,12 +38,18 @@ impl Home {
         home
     }
 
-    /// One that asks a server on loopback.
+    /// An environment that asks a loopback server.
     pub(crate) fn asking(base_url: &str) -> Self {
         Self::new(&profile(base_url))
     }
 
-    /// One that replays a recording: quick, and no vocabulary is read.
+    /// Like [`Home::asking`] with approximate token counts. No vocabulary is loaded, which saves most of the CPU time of a
+    /// call.
+    pub(crate) fn approximate(base_url: &str) -> Self {
+        Self::new(&format!("{}[models.\"gpt-4o-mini\"]\nencoding = \"approximate\"\n", profile(base_url)))
+    }
+
+    /// An environment that replays a recording, which is fast because no vocabulary is loaded.
     pub(crate) fn scripted(recording: &str) -> Self {
         let home = Self::new("");
         let file = home.path("recording.jsonl");
@@ -66,7 +72,7 @@ impl Home {
         self.path("config/pleach/config.toml")
     }
 
-    /// Something in this world.
+    /// A path in this environment.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
@@ -76,8 +82,8 @@ impl Home {
         self.path("store/pleach.db")
     }
 
-    /// The files beside the store, and itself, that hold these bytes; backups are not looked at.
-    pub(crate) fn holding(&self, word: &str) -> Vec<String> {
+    /// The store and the files beside it that contain these bytes, without backups.
+    pub(crate) fn files_containing(&self, word: &str) -> Vec<String> {
         let folder = std::fs::read_dir(self.store().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());
         let named =
@@ -86,12 +92,12 @@ impl Home {
         named.filter(|(name, bytes)| !name.contains(".backup-") && holds(bytes)).map(|(name, _)| name).collect()
     }
 
-    /// The folder in which commands run.
+    /// The working folder of commands.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.path("work")
     }
 
-    /// The environment of this world, and nothing of the one around it.
+    /// Only this environment's variables.
     pub(crate) fn env(&self) -> Vec<(String, String)> {
         let at = |name: &str| self.path(name).display().to_string();
         vec![
@@ -107,7 +113,7 @@ impl Home {
         ]
     }
 
-    /// The command, not started yet.
+    /// The command, not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         command.args(args).env_clear().envs(self.env()).current_dir(self.workspace());
@@ -115,13 +121,13 @@ impl Home {
         command
     }
 
-    /// Runs it to its end.
-    pub(crate) fn run(&self, args: &[&str]) -> Said {
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> CommandOutput {
         finish(self.command(args).spawn().unwrap())
     }
 
-    /// Runs it with something on standard input.
-    pub(crate) fn fed(&self, args: &[&str], input: &[u8]) -> Said {
+    /// Runs a command with standard input.
+    pub(crate) fn with_input(&self, args: &[&str], input: &[u8]) -> CommandOutput {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         let input = input.to_vec();
@@ -131,19 +137,19 @@ impl Home {
         finish(child)
     }
 
-    /// Runs it with more in the environment.
-    pub(crate) fn with(&self, env: &[(&str, &str)], args: &[&str]) -> Said {
+    /// Runs a command with additional environment variables.
+    pub(crate) fn with(&self, env: &[(&str, &str)], args: &[&str]) -> CommandOutput {
         finish(self.command(args).envs(env.iter().copied()).spawn().unwrap())
     }
 
-    /// Runs what must succeed, and gives its standard output.
+    /// Runs a command that must succeed, and returns its standard output.
     pub(crate) fn ok(&self, args: &[&str]) -> String {
         let said = self.run(args);
         assert_eq!(said.code, 0, "{args:?}\n{}\n{}", said.out, said.err);
         said.out
     }
 
-    /// Runs what must succeed with `--json`.
+    /// Runs a command that must succeed with `--json`.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let mut all = args.to_vec();
         all.push("--json");
@@ -152,17 +158,17 @@ impl Home {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}\n{out}"))
     }
 
-    /// SQLite's own opinion of the store.
+    /// SQLite's integrity check of the store.
     pub(crate) fn assert_sound(&self) {
         let store = rusqlite::Connection::open(self.store()).unwrap();
         let verdict: String = store.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(verdict, "ok");
         let orphans = store.prepare("PRAGMA foreign_key_check").unwrap().query_map([], |_| Ok(())).unwrap().count();
-        assert_eq!(orphans, 0, "rows that point nowhere");
+        assert_eq!(orphans, 0, "dangling rows");
     }
 }
 
-/// Settings that ask a server on loopback, once.
+/// Settings for a loopback server, without retries.
 pub(crate) fn profile(base_url: &str) -> String {
     format!(
         "profile = \"test\"\n[profiles.test]\nbase_url = \"{base_url}\"\nmodel = \"gpt-4o-mini\"\napi_key_env = \"TEST_KEY\"\n\
@@ -170,8 +176,8 @@ pub(crate) fn profile(base_url: &str) -> String {
     )
 }
 
-/// Waits for the end of a command.
-pub(crate) fn finish(mut child: Child) -> Said {
+/// Waits for a command to end.
+pub(crate) fn finish(mut child: Child) -> CommandOutput {
     let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let (said, heard) = channel();
     let also = said.clone();
@@ -187,13 +193,13 @@ pub(crate) fn finish(mut child: Child) -> Said {
         }
     }
     let code = child.wait().unwrap().code().unwrap_or(-1);
-    assert!(!hung, "the command hung\n{}\n{}", texts[0], texts[1]);
+    assert!(!hung, "the command is stuck\n{}\n{}", texts[0], texts[1]);
     let [out, err] = texts;
-    Said { code, out, err }
+    CommandOutput { code, out, err }
 }
 
 fn read(from: &mut dyn Read) -> String {
     let mut bytes = Vec::new();
     let _ = from.read_to_end(&mut bytes);
-    String::from_utf8(bytes).expect("everything that is printed is UTF-8")
+    String::from_utf8(bytes).expect("all output is UTF-8")
 }

@@ -1,15 +1,16 @@
-//! Makes a realistic ChatGPT export: long conversations with edits, regenerations, hidden nodes, tools and images.
-//! Not for: reading it. Always the same for the same numbers; there is no clock and no chance in it.
+//! Generates a realistic ChatGPT export: long conversations with edits, regenerations, hidden nodes, tools, and images.
+//! The output depends only on the arguments.
+//! Not for: reading exports.
 
 use serde_json::{Map, Value, json};
 
-/// What was made, and what a reader must find in it.
+/// An export and what a reader must find in it.
 pub(crate) struct Made {
     /// The text of `conversations.json`.
     pub(crate) json: String,
-    /// For each conversation all its nodes: `(id, parent)`, siblings in the order of their parent's `children`.
+    /// All nodes of each conversation: `(id, parent)`, siblings in the order of their parent's `children`.
     pub(crate) trees: Vec<Vec<(String, Option<String>)>>,
-    /// For each conversation the node at which it stands.
+    /// The current node of each conversation.
     pub(crate) current: Vec<String>,
 }
 
@@ -22,7 +23,7 @@ const ASKED: [&str; 6] = [
     "Can we do without the table lock?",
 ];
 
-/// One conversation while it grows.
+/// A conversation while it is generated.
 struct Growing {
     name: String,
     clock: f64,
@@ -102,7 +103,7 @@ impl Growing {
             "metadata": {"is_visually_hidden_from_conversation": true, "is_user_system_message": true}}))
     }
 
-    /// The mapping with its entries in an order that is not the tree's, as in real exports.
+    /// The mapping with entries in another order than the tree, as in real exports.
     fn mapping(&self) -> Value {
         let mut entries: Vec<&(String, Option<String>, Value)> = self.nodes.iter().collect();
         entries.sort_by_key(|(id, _, _)| id.bytes().rev().collect::<Vec<u8>>());
@@ -117,8 +118,8 @@ impl Growing {
     }
 }
 
-/// Makes `conversations` conversations of at least `nodes` nodes each. Every 5th question was edited, every 4th answer
-/// regenerated, and now and then the conversation went on from the older version.
+/// Generates `conversations` conversations of at least `nodes` nodes each. Every 5th question is edited, every 4th
+/// answer is regenerated, and some conversations continue from the older version.
 pub(crate) fn export(conversations: usize, nodes: usize) -> Made {
     let (mut all, mut trees, mut current) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..conversations {

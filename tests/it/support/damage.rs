@@ -1,19 +1,19 @@
-//! Ways to harm a store's file.
-//! Not for: what the program says of it (the tests).
+//! Ways to damage a store's file.
+//! Not for: the program's reaction (the tests).
 
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Harms a file.
-pub(crate) type Harm = fn(&Path);
+/// Damages a file.
+pub(crate) type Damage = fn(&Path);
 
-/// A page turned over, the second half cut off, the head emptied.
-pub(crate) const HARMS: [(&str, Harm); 3] = [("a flipped page", flip), ("cut", cut), ("beheaded", behead)];
+/// An inverted page, a file cut in half, and a zeroed header.
+pub(crate) const DAMAGES: [(&str, Damage); 3] = [("a flipped page", flip), ("cut", cut), ("beheaded", zero_header)];
 
-/// Turns over the first page of the branches, so that messages stay readable.
+/// Inverts the first page of the branches, so that messages stay readable.
 fn flip(path: &Path) {
     let (root, size) = root(path, "branch");
-    turn_over(path, root, size);
+    invert_page(path, root, size);
 }
 
 fn cut(path: &Path) {
@@ -21,13 +21,13 @@ fn cut(path: &Path) {
     std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-fn behead(path: &Path) {
+fn zero_header(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[..100].fill(0);
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Turns over the second leaf of a table that has several.
+/// Inverts the second leaf page of a table that has several.
 pub(crate) fn flip_leaf(path: &Path, table: &str) {
     let (root, size) = root(path, table);
     let bytes = std::fs::read(path).unwrap();
@@ -35,10 +35,10 @@ pub(crate) fn flip_leaf(path: &Path, table: &str) {
     assert_eq!(bytes[start], 5, "{table} has several leaves");
     let cell = start + usize::from(u16::from_be_bytes([bytes[start + 14], bytes[start + 15]]));
     let leaf = u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap());
-    turn_over(path, usize::try_from(leaf).unwrap(), size);
+    invert_page(path, usize::try_from(leaf).unwrap(), size);
 }
 
-/// A table's root page and the size of pages; the log is merged into the file first.
+/// A table's root page and the page size, after merging the log into the file.
 fn root(path: &Path, table: &str) -> (usize, usize) {
     let store = Connection::open(path).unwrap();
     store.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -46,7 +46,7 @@ fn root(path: &Path, table: &str) -> (usize, usize) {
     (number(&format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'")), number("PRAGMA page_size"))
 }
 
-fn turn_over(path: &Path, page: usize, size: usize) {
+fn invert_page(path: &Path, page: usize, size: usize) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[(page - 1) * size..page * size].iter_mut().for_each(|byte| *byte = !*byte);
     std::fs::write(path, bytes).unwrap();

@@ -1,5 +1,5 @@
-//! An embeddings server on loopback: the same text has the same vector, and words that mean the same count as one.
-//! Not for: being good at it.
+//! An embeddings server on loopback: equal texts have equal vectors, and synonyms count as one word.
+//! Not for: quality of embeddings.
 
 use super::server::{Request, read_request};
 use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalise};
@@ -8,18 +8,18 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-/// Words of one meaning.
+/// Synonyms.
 const MEANINGS: [&[&str]; 2] = [&["cat", "tabby", "feline", "moggy"], &["ill", "sick", "unwell", "fever"]];
 const DIMS: usize = 256;
 
-/// A running server. Its thread ends with the test's process.
+/// A running server, which ends with the test's process.
 pub(crate) struct Embeddings {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Embeddings {
-    /// Starts one on a free port.
+    /// Starts a server on a free port.
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -51,26 +51,26 @@ impl Embeddings {
         format!("http://{}/v1", self.address)
     }
 
-    /// Every text that was embedded, in order.
+    /// All embedded texts, in order.
     pub(crate) fn texts(&self) -> Vec<String> {
         self.requests.lock().unwrap().iter().flat_map(texts).collect()
     }
 }
 
-/// An embedder that says of itself that it is elsewhere; it keeps the questions that it was asked.
+/// An embedder that reports that it is remote, and records its queries.
 #[derive(Default)]
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteEmbedder {
     questions: Mutex<Vec<String>>,
 }
 
-impl Elsewhere {
-    /// The questions so far.
+impl RemoteEmbedder {
+    /// The queries so far.
     pub(crate) fn questions(&self) -> Vec<String> {
         self.questions.lock().unwrap().clone()
     }
 }
 
-impl Embed for Elsewhere {
+impl Embed for RemoteEmbedder {
     fn id(&self) -> String {
         "elsewhere".into()
     }

@@ -1,5 +1,5 @@
-//! Starts a model server that nobody here wrote, where one is installed.
-//! Not for: the servers' own features beyond the journal of what they received.
+//! Starts a third-party model server, if one is installed.
+//! Not for: features of the server besides its journal of received requests.
 
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The key that it wants.
+/// The key that the server requires.
 pub(crate) const KEY: &str = "sk-local-test";
 
 /// A running aimock (npm `@copilotkit/aimock`).
@@ -17,7 +17,7 @@ pub(crate) struct Aimock {
 }
 
 impl Aimock {
-    /// Starts it on a free port; none where `PLEACH_AIMOCK` does not name its `llmock` script.
+    /// Starts the server on a free port. Returns `None` if `PLEACH_AIMOCK` does not name its `llmock` script.
     pub(crate) fn start() -> Option<Self> {
         let Some(script) = std::env::var_os("PLEACH_AIMOCK").map(PathBuf::from) else {
             let skipped =
@@ -46,7 +46,7 @@ impl Aimock {
         format!("http://{}/v1", self.address)
     }
 
-    /// The bodies of all chat requests so far, as it read them.
+    /// The bodies of all chat requests so far, as the server parsed them.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let request = format!("GET /__aimock/journal HTTP/1.0\r\nauthorization: Bearer {KEY}\r\n\r\n");
@@ -58,7 +58,7 @@ impl Aimock {
         let chats = entries.into_iter().filter(|entry| entry["path"].as_str().unwrap().ends_with("/chat/completions"));
         chats
             .map(|mut entry| {
-                // The journal adds a field of its own.
+                // The journal adds this field.
                 entry["body"].as_object_mut().unwrap().shift_remove("_endpointType");
                 entry["body"].take()
             })

@@ -1,26 +1,26 @@
-//! The output of a program cut into what a terminal takes as one thing each.
-//! Not for: drawing it.
+//! Splits terminal output into tokens as a terminal reads them.
+//! Not for: drawing.
 
-/// A piece of output.
+/// A token of terminal output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Token {
-    /// A character that is drawn.
+    /// A printed character.
     Text(char),
-    /// A control character, of C0, C1 or DEL.
+    /// A control character: C0, C1, or DEL.
     Control(u32),
-    /// `ESC [ …`, without that.
+    /// The body of `ESC [ …`.
     Csi(String),
-    /// `ESC ] …`, without that and without its end.
+    /// The body of `ESC ] …`, without its terminator.
     Osc(String),
-    /// A string for the terminal: DCS, SOS, PM, APC.
+    /// A control string: DCS, SOS, PM, or APC.
     Device(u8),
-    /// Any other escape: its last byte.
+    /// Another escape sequence, by its last byte.
     Escape(String),
-    /// A byte that is no UTF-8.
+    /// A byte that is not UTF-8.
     Broken(u8),
 }
 
-/// The first piece and its length, none when it is not all there.
+/// The first token and its length, or `None` when it is incomplete.
 pub(crate) fn lex(bytes: &[u8]) -> Option<(Token, usize)> {
     let first = *bytes.first()?;
     if first != 0x1b {
@@ -72,7 +72,7 @@ fn text(bytes: &[u8]) -> Option<(Token, usize)> {
     Some((if c.is_control() { Token::Control(u32::from(c)) } else { Token::Text(c) }, width))
 }
 
-/// Every piece of a whole output.
+/// All tokens of a complete output.
 pub(crate) fn all(mut bytes: &[u8]) -> Vec<Token> {
     let mut tokens = Vec::new();
     while let Some((token, length)) = lex(bytes) {
@@ -85,14 +85,14 @@ pub(crate) fn all(mut bytes: &[u8]) -> Vec<Token> {
     tokens
 }
 
-/// The pieces that this program has no reason to print. What it may print is listed here, and nothing else is let
-/// through: the cursor's place, colours, clearing, its own modes, and text.
+/// The tokens that this program has no reason to print. Only cursor movement, colors, clearing, the program's own
+/// modes, and text are allowed.
 pub(crate) fn foreign(raw: &[u8]) -> Vec<Token> {
     all(raw).into_iter().filter(|token| !known(token)).collect()
 }
 
-/// The same where links were switched on: an address may be given to the terminal too, of exactly these, and nothing.
-pub(crate) fn foreign_beside(raw: &[u8], addresses: &[&str]) -> Vec<Token> {
+/// Like [`foreign`] with links enabled: exactly these addresses are allowed too.
+pub(crate) fn foreign_except(raw: &[u8], addresses: &[&str]) -> Vec<Token> {
     let given = |token: &Token| match token {
         Token::Osc(body) => body.strip_prefix("8;;").is_some_and(|body| body.is_empty() || addresses.contains(&body)),
         _ => false,
@@ -108,7 +108,7 @@ const MODES: [&str; 15] = [
 fn known(token: &Token) -> bool {
     match token {
         Token::Text(c) => !invisible(*c),
-        // The question for the ground, and a title that begins as ours do and hides nothing.
+        // The query for the background color, and a title with our prefix and no hidden characters.
         Token::Osc(body) => {
             let ours = body.strip_prefix("2;").is_some_and(|title| title.is_empty() || title.starts_with("pleach"));
             body == "11;?" || (ours && body.chars().all(|c| !c.is_control() && !invisible(c)))
@@ -123,7 +123,7 @@ fn known(token: &Token) -> bool {
     }
 }
 
-/// Tags, overrides of the writing direction, and what else would reach a terminal unseen.
+/// Tags, bidirectional overrides, and other characters that a terminal does not show.
 fn invisible(c: char) -> bool {
     matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
 }

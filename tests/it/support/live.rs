@@ -1,5 +1,5 @@
-//! The real screen in front of the real engine, without a terminal: what `tui::run` does, one step at a time.
-//! Not for: judging; each test and bench says what must hold.
+//! The real screen with the real engine, without a terminal: does what `tui::run` does, one step at a time.
+//! Not for: assertions, which belong to the tests and benchmarks.
 
 use super::bench::Client;
 use pleach::config::keys::keymap::{Chord, Key, Keymap};
@@ -12,10 +12,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::time::{Duration, Instant};
 
-/// Longer than anything may take on a loaded machine.
+/// A timeout for a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// See the module.
+/// The screen, the engine's client, and a terminal buffer.
 pub(crate) struct Live {
     pub(crate) client: Client,
     pub(crate) model: Model,
@@ -25,7 +25,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Opens a session, by its title; done when it is drawn.
+    /// Opens a session by its title and waits until it is drawn.
     pub(crate) fn open(client: Client, title: &str, (width, height): (u16, u16)) -> Self {
         let facts = Facts::default();
         let model = Model { size: (width, height), keys: Keymap::built_in(), facts, ..Model::default() };
@@ -39,7 +39,7 @@ impl Live {
         live
     }
 
-    /// Something happens.
+    /// Handles a message.
     pub(crate) fn msg(&mut self, msg: Msg) {
         let cmds = update::update(&mut self.model, msg);
         self.take(cmds);
@@ -64,19 +64,19 @@ impl Live {
         text.chars().for_each(|c| self.msg(Msg::Input(Input::Key(Chord::plain(Key::Char(c))))));
     }
 
-    /// Draws.
+    /// Draws a frame.
     pub(crate) fn frame(&mut self) {
         self.buf.reset();
         let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut self.buf);
         self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
     }
 
-    /// Takes in what the engine tells, and lets time pass, until the screen is so.
+    /// Handles engine events and passes time until the model satisfies a condition.
     pub(crate) fn until(&mut self, is_so: impl Fn(&Model) -> bool) {
         let began = Instant::now();
         let start = self.model.now;
         while !is_so(&self.model) {
-            assert!(began.elapsed() < PATIENCE, "never so");
+            assert!(began.elapsed() < PATIENCE, "the condition was never met");
             if let Some(event) = self.client.next_event(Duration::from_millis(2)) {
                 self.msg(Msg::Engine(EngineMsg::Event(Box::new(event))));
             }

@@ -1,8 +1,8 @@
-//! What a look through older messages and memories brings to a conversation of the planner's tests, in the steps of a real
-//! one: memories within their share, what goes whatever is found, cards for what fits and is not among that, suggestions as
-//! rows. Knows nothing of the engine.
+//! The search of older messages and memories for planner tests, in the same steps as the real one: memories within
+//! their share, what is sent in any case, cards for what fits and is not among it, and suggested pins as rows. Does not
+//! use the engine.
 
-use super::talk::{Bag, On, Talk, memory_atom};
+use super::talk::{Contents, MarkTarget, Talk, memory_atom};
 use pleach::context;
 use pleach::context::render::render_forms;
 use pleach::domain::base::hash::Hash;
@@ -13,29 +13,35 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use pleach::domain::planning::policy::Section;
 
-/// Memories take at most this part of the room.
+/// Memories take at most this fraction of the room.
 const SHARE: u32 = 2;
 
 struct Look<'a> {
     talk: &'a Talk,
     encoding: Encoding,
     counter: &'a dyn CountTokens,
-    bag: Bag,
+    bag: Contents,
 }
 
-/// Adds what the look brings.
-pub(super) fn add(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens, bag: Bag, input: &mut PlanInput) -> Bag {
+/// Adds the results of the search.
+pub(super) fn add(
+    talk: &Talk,
+    encoding: Encoding,
+    counter: &dyn CountTokens,
+    bag: Contents,
+    input: &mut PlanInput,
+) -> Contents {
     let mut look = Look { talk, encoding, counter, bag };
     let wanted = if talk.policy.retrieval { talk.mode } else { Mode::Off };
     let tokens = wanted.limits(input.budget.prompt).retrieval_tokens;
     input.allowance = tokens;
     look.memories(tokens, input);
-    if let Some(settled) = &talk.looked.settled {
+    if let Some(settled) = &talk.search_results.settled {
         let offer = look.cards(&settled.cards, tokens, input);
         input.offers.push(offer);
-    } else if tokens > 0 && !talk.looked.fits.is_empty() {
+    } else if tokens > 0 && !talk.search_results.fits.is_empty() {
         look.older(tokens, input);
-    } else if !talk.looked.fits.is_empty() {
+    } else if !talk.search_results.fits.is_empty() {
         input.near.push(near(search(), RowKind::Search, 0, Reason::ModeOff, "search-anyway"));
     }
     look.suggested(input);
@@ -72,14 +78,14 @@ impl Look<'_> {
 
     fn memories(&mut self, tokens: u32, input: &mut PlanInput) {
         for (on, kind) in &self.talk.marks {
-            if let (On::Memory(text), true) = (on, kind.excludes()) {
+            if let (MarkTarget::Memory(text), true) = (on, kind.excludes()) {
                 let once = *kind == MarkKind::ExcludeOnce;
                 input.near.push(near(memory_atom(text), RowKind::Memory, 9, Reason::UserExcluded { once }, "exclude"));
             }
         }
-        let marked = |text: &String| self.talk.marks.iter().any(|(on, _)| *on == On::Memory(text.clone()));
-        let free: Vec<&String> = self.talk.looked.memories.iter().filter(|text| !marked(text)).collect();
-        let settled = self.talk.looked.settled.as_ref();
+        let marked = |text: &String| self.talk.marks.iter().any(|(on, _)| *on == MarkTarget::Memory(text.clone()));
+        let free: Vec<&String> = self.talk.search_results.memories.iter().filter(|text| !marked(text)).collect();
+        let settled = self.talk.search_results.settled.as_ref();
         let mut candidates = Vec::new();
         for (order, text) in (0..).zip(free) {
             let body = render_forms::fenced("Remembered, confirmed by the user", text);
@@ -99,15 +105,16 @@ impl Look<'_> {
         input.offers.push(Offer { heading: None, candidates, most: Some(tokens / SHARE) });
     }
 
-    /// Cards for what fits, as far as it is not said whatever is found.
+    /// Cards for matching messages that fit and are not sent in any case.
     fn older(&mut self, tokens: u32, input: &mut PlanInput) {
         let Some(already_in) = context::already_in(input, tokens) else { return };
-        let fits = self.talk.looked.fits.iter().copied().filter(|(turn, at)| {
+        let fits = self.talk.search_results.fits.iter().copied().filter(|(turn, at)| {
             let candidate = &input.turns[*turn];
             let key = self.talk.key(*turn, *at);
             let stands = candidate.messages.iter().any(|message| message.key == key && message.bar.is_none());
             let by_hand = self.talk.marks.iter().any(|(on, kind)| {
-                kind.excludes() && matches!(on, On::Message(t, a) | On::Episode(t, a) if (t, a) == (turn, at))
+                kind.excludes()
+                    && matches!(on, MarkTarget::Message(t, a) | MarkTarget::Episode(t, a) if (t, a) == (turn, at))
             });
             stands && !by_hand && !already_in.closed.contains(&candidate.atom)
         });
@@ -116,15 +123,15 @@ impl Look<'_> {
         input.offers.push(offer);
     }
 
-    fn told(&self, (turn, at): (usize, usize)) -> String {
+    fn card_text(&self, (turn, at): (usize, usize)) -> String {
         let words: Vec<&str> = self.talk.turns[turn][at].text.split_whitespace().collect();
         let words: String = words.join(" ").chars().take(160).collect();
         format!("{turn}.{at}: {words}\n")
     }
 
-    /// A heading, then the cards in the order of the path, between delimiters.
+    /// A heading and the cards in path order, between delimiters.
     fn cards(&mut self, cards: &[(usize, usize)], tokens: u32, input: &PlanInput) -> Offer {
-        let all: String = cards.iter().map(|card| self.told(*card)).collect();
+        let all: String = cards.iter().map(|card| self.card_text(*card)).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
         let heading = self.block(RowKind::Search, Reason::Searched { among: 9 }, search(), heading);
@@ -132,10 +139,10 @@ impl Look<'_> {
         for (place, card) in (0..).zip(cards) {
             let reason = Reason::Retrieved { rank: place + 1 };
             let atom = Atom::Message { node: self.talk.key(card.0, card.1) };
-            let told = self.told(*card);
-            let texts = ["", "[on a day]\n"]
-                .into_iter()
-                .flat_map(|day| [String::new(), format!("{mark}>>>\n\n")].map(|tail| format!("{day}{told}{tail}")));
+            let card_text = self.card_text(*card);
+            let texts = ["", "[on a day]\n"].into_iter().flat_map(|day| {
+                [String::new(), format!("{mark}>>>\n\n")].map(|tail| format!("{day}{card_text}{tail}"))
+            });
             let blocks: Vec<Block> = texts.map(|text| self.block(RowKind::Card, reason.clone(), atom, text)).collect();
             let one = Candidate::plain(blocks[0].clone(), place, ("include-once", "brings it in"));
             let texts = std::array::from_fn(|at| (blocks[at].text, blocks[at].tokens));
@@ -151,9 +158,9 @@ impl Look<'_> {
             self.talk
                 .marks
                 .iter()
-                .any(|(on, _)| matches!(on, On::Turn(at) | On::Message(at, _) | On::Episode(at, _) if *at == turn))
+                .any(|(on, _)| matches!(on, MarkTarget::Turn(at) | MarkTarget::Message(at, _) | MarkTarget::Episode(at, _) if *at == turn))
         };
-        for (turn, at) in self.talk.looked.suggested.iter().filter(|(turn, _)| !marked(*turn)) {
+        for (turn, at) in self.talk.search_results.suggested.iter().filter(|(turn, _)| !marked(*turn)) {
             let atom = Atom::Message { node: self.talk.key(*turn, *at) };
             input.near.push(near(atom, RowKind::Message, 30, Reason::PinSuggested, "pin"));
         }

@@ -1,5 +1,5 @@
-//! A small MCP server: this very test program, started again (see `stub` in `mcp.rs`), with the faults that real servers have.
-//! Not for: the protocol as a whole; only what a client must live with.
+//! A small MCP server with the faults of real ones. It is this test program, started again (see `stub` in `mcp.rs`).
+//! Not for: the whole protocol, only what a client must handle.
 #![allow(clippy::print_stderr, reason = "a server speaks there beside the protocol")]
 
 use pleach::domain::tool::mcp::{Origin, Secret, ServerSpec, ServerTransport};
@@ -9,15 +9,15 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The variable that makes a test program a server.
+/// The environment variable that turns the test program into a server.
 pub(crate) const MODE: &str = "PLEACH_TEST_MCP";
 
-/// The mode of a server that works on the file [`WORK`] of a folder, which stands behind it.
+/// The prefix of the mode for a server that works on the file [`WORK`] in a folder, whose path follows.
 pub(crate) const WORKS: &str = "works on ";
-/// See [`WORKS`].
+/// The file of [`WORKS`].
 pub(crate) const WORK: &str = "sum.rs";
 
-/// A server of that mode, as settings would name it.
+/// The settings of a server with a mode.
 pub(crate) fn spec(name: &str, mode: &str) -> ServerSpec {
     let way = ServerTransport::Program {
         command: Secret::new(std::env::current_exe().unwrap().display().to_string()),
@@ -37,8 +37,8 @@ pub(crate) fn spec(name: &str, mode: &str) -> ServerSpec {
     }
 }
 
-/// A list of tools with the faults that such lists have: its second page comes again and again.
-fn odd(cursor: Option<&str>) -> Value {
+/// A list of tools with common faults. Its second page repeats forever.
+fn faulty_tools(cursor: Option<&str>) -> Value {
     let schema = json!({"type": "object"});
     let wide: serde_json::Map<String, Value> =
         (0..3_000).map(|n| (format!("name{n}"), json!({"type": "string", "title": "One of many."}))).collect();
@@ -64,7 +64,7 @@ fn tool(name: &str, description: &str, hints: &Value) -> Value {
     json!({"name": name, "description": description, "inputSchema": schema, "annotations": hints})
 }
 
-/// Serves until its input ends.
+/// Serves until standard input ends.
 pub(crate) fn serve(mode: &str) {
     eprintln!("stub {mode} with {}", std::env::var("TOKEN").unwrap_or_default());
     if mode == "crash" {
@@ -84,11 +84,11 @@ struct Served {
     mode: String,
     out: Mutex<()>,
     more: AtomicBool,
-    /// The call for which something is asked back, and what was answered so far.
+    /// The call during which the server sends requests, and the answers so far.
     asks: Mutex<(Value, Vec<String>)>,
 }
 
-/// What a server may ask back, and what no client knows.
+/// Requests that a server may send, and one that no client knows.
 const ASKS: [&str; 5] = ["sampling/createMessage", "elicitation/create", "roots/list", "ping", "no/such/thing"];
 
 impl Served {
@@ -124,7 +124,7 @@ impl Served {
                     "instructions": "Always call echo first."});
                 self.answer(&id, &result);
             }
-            "tools/list" if self.mode == "odd" => self.answer(&id, &odd(message["params"]["cursor"].as_str())),
+            "tools/list" if self.mode == "odd" => self.answer(&id, &faulty_tools(message["params"]["cursor"].as_str())),
             "tools/list" => self.answer(&id, &json!({"tools": self.tools()})),
             "" => self.answered(message),
             "notifications/cancelled" => eprintln!("cancelled: {}", message["params"]["reason"]),
@@ -138,7 +138,7 @@ impl Served {
         }
     }
 
-    /// What a client says to what was asked back: once all is there, the call is answered with it.
+    /// Collects the client's answers to the server's requests. When all have arrived, the call is answered with them.
     fn answered(&self, message: &Value) {
         let mut asks = self.asks.lock().unwrap();
         let what = ASKS.get(usize::try_from(message["id"].as_u64().unwrap_or(0)).unwrap() - 900).unwrap();
@@ -206,7 +206,7 @@ impl Served {
             return self.work(id, Path::new(folder), name, args);
         }
         let name = match (self.mode.as_str(), name) {
-            // A call that says that it began, and never ends.
+            // A call that reports progress and never ends.
             ("hold", "act") => {
                 self.notify("notifications/progress", &json!({"progressToken": token, "progress": 1}));
                 "never"
@@ -284,7 +284,7 @@ impl Served {
                 self.answer(id, &text("after the flood"));
             }
             "child" => {
-                // Left alone, as careless servers do.
+                // Left running, as by careless servers.
                 let mut sleep = std::process::Command::new("sleep");
                 let mut child = sleep.arg("1000").stdin(std::process::Stdio::null()).spawn().unwrap();
                 self.answer(id, &text(&format!("{} {}", std::process::id(), child.id())));

@@ -1,20 +1,19 @@
-//! A picture of a terminal's screen as SVG, from the bytes that a program wrote to it.
+//! Renders terminal output as an SVG picture.
 //! Not for: recordings (`cast`).
 
 use std::fmt::Write as _;
 use std::num::NonZero;
 use vt100::{Cell, Color, Parser};
 
-/// Width and height of a cell.
+/// The width and height of a cell.
 const CELL: (f64, f64) = (8.4, 18.0);
-/// Room around the screen.
+/// The margin around the screen.
 const EDGE: f64 = 12.0;
 
-/// What cells of a run have in common: both colours, bold, italic, underlined.
+/// The common style of a run of cells: both colors, bold, italic, underlined.
 type Look = (String, Option<String>, bool, bool, bool);
 
-/// The picture of a screen of so many columns and rows, with these colours for text and background where the program names
-/// none.
+/// The picture of a screen with a number of columns and rows, and default colors for text and background.
 pub(crate) fn svg(raw: &[u8], (columns, rows): (u16, u16), (text, ground): (&str, &str)) -> String {
     let cells = |n: u16| NonZero::new(n).expect("a screen has cells");
     let mut parser = Parser::new(cells(rows), cells(columns), 0);

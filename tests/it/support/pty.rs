@@ -1,6 +1,6 @@
-//! The program in a pseudo-terminal: a terminal that answers what a real one answers, keeps every byte, and lets a test
-//! wait for what is on the screen.
-//! Not for: what the program should show (the tests say).
+//! The program in a pseudo-terminal that answers like a real terminal, keeps every byte, and lets a test wait for the
+//! screen.
+//! Not for: assertions, which belong to the tests.
 
 use super::lexer::{Token, lex};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long a state may take to come. Long, for a loaded machine; no test waits for it unless it fails.
+/// A timeout for a loaded machine. Only failing tests wait this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A person's folders, empty at first.
@@ -24,14 +24,14 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Fresh folders; the offline model is chosen.
+    /// New folders with the offline model selected.
     pub(crate) fn offline() -> Self {
         let mut home = Self::fresh();
         home.set("PLEACH_PROFILE", "offline");
         home
     }
 
-    /// Fresh folders and nothing set up at all.
+    /// New folders without any settings.
     pub(crate) fn fresh() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["config", "data", "state", "tmp", "work"] {
@@ -51,7 +51,7 @@ impl Home {
         home
     }
 
-    /// Fresh folders and a server that speaks the usual protocol.
+    /// New folders with a server that speaks the usual protocol.
     pub(crate) fn server(base_url: &str) -> Self {
         let mut home = Self::fresh();
         home.set("OPENAI_BASE_URL", base_url);
@@ -60,7 +60,7 @@ impl Home {
         home
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.to_owned(), value.to_owned()));
@@ -88,22 +88,22 @@ impl Home {
         self.dir.path().join(name)
     }
 
-    /// Runs a command of the command line: what it printed, and its exit code.
+    /// Runs a command of the command line. Returns its output and exit code.
     pub(crate) fn cli(&self, args: &[&str]) -> (String, i32) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         command.args(args).current_dir(self.work()).stdin(Stdio::null());
-        self.dress(&mut command);
+        self.set_environment(&mut command);
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (said, output.status.code().unwrap_or(-1))
     }
 
-    /// Gives a command this home's environment and no other.
-    pub(crate) fn dress(&self, command: &mut Command) {
+    /// Sets a command's environment to exactly this home's.
+    pub(crate) fn set_environment(&self, command: &mut Command) {
         command.env_clear().envs(self.env.iter().cloned());
     }
 
-    /// Runs a command with `--json` and reads what it printed.
+    /// Runs a command with `--json` and parses its output.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         let (said, code) = self.cli(&args);
@@ -112,20 +112,20 @@ impl Home {
     }
 }
 
-/// The modes of a terminal as they stand, and whether they were ever touched.
+/// The modes of a terminal, and whether they were balanced.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ledger {
     /// Private modes that are on.
     pub(crate) on: std::collections::BTreeSet<u32>,
-    /// Keyboard flags pushed and not popped.
+    /// Keyboard flags that were pushed and not popped.
     pub(crate) pushed: i32,
-    /// Titles pushed and not popped.
+    /// Titles that were pushed and not popped.
     pub(crate) titles: i32,
     /// Whether the cursor is hidden.
     pub(crate) hidden: bool,
-    /// A mode was switched off that was not on, or more was popped than pushed.
+    /// Modes that were switched off without being on, and pops without pushes.
     pub(crate) unbalanced: Vec<String>,
-    /// Whether the other screen was ever taken.
+    /// Whether the alternate screen was ever entered.
     pub(crate) entered: bool,
 }
 
@@ -161,13 +161,13 @@ impl Ledger {
             if on {
                 self.on.insert(mode);
             } else if !self.on.remove(&mode) && mode != 2026 {
-                // Ending a synchronised update that was not begun does nothing, and makes the end sure.
+                // Ending a synchronized update that was not started has no effect and ensures the end.
                 self.unbalanced.push(body.to_owned());
             }
         }
     }
 
-    /// Whether nothing is left switched on.
+    /// Whether all modes are off again.
     pub(crate) fn balanced(&self) -> bool {
         self.on.is_empty() && self.pushed == 0 && self.titles == 0 && !self.hidden && self.unbalanced.is_empty()
     }
@@ -181,15 +181,15 @@ struct State {
     frames: usize,
     eof: bool,
     stop: bool,
-    ground: Ground,
+    ground: Background,
 }
 
-/// What a terminal does when it is asked for its ground.
+/// How the terminal answers a query for its background color.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Ground {
-    /// It answers so.
+pub(crate) enum Background {
+    /// With an answer.
     Answers(String),
-    /// It says nothing.
+    /// Not at all.
     Mute,
 }
 
@@ -209,41 +209,41 @@ pub(crate) struct Pty {
     status: Receiver<u32>,
     /// The process.
     pub(crate) pid: Pid,
-    /// The terminal's settings before the program was started.
+    /// The terminal's settings before the program started.
     pub(crate) before: String,
 }
 
-/// What is left when a program has ended.
+/// The state after a program has ended.
 pub(crate) struct Ended {
     pub(crate) code: u32,
     pub(crate) termios: String,
     pub(crate) before: String,
     pub(crate) ledger: Ledger,
     pub(crate) raw: Vec<u8>,
-    /// What stands on the screen.
+    /// The text on the screen.
     pub(crate) screen: String,
 }
 
-/// How a program is started.
+/// Options for starting a program.
 pub(crate) struct Start<'a> {
     pub(crate) home: &'a Home,
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [&'a str],
     pub(crate) size: (u16, u16),
-    /// Whether the terminal controls the process, and so tells it of its end by a signal.
+    /// Whether the terminal is the controlling one, which sends a signal when it closes.
     pub(crate) controlling: bool,
-    /// What the terminal does when it is asked for its ground.
-    pub(crate) ground: Ground,
+    /// How the terminal answers a query for its background color.
+    pub(crate) ground: Background,
 }
 
 impl<'a> Start<'a> {
     pub(crate) fn new(home: &'a Home) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_pleach"));
-        let ground = Ground::Answers("\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\".to_owned());
+        let ground = Background::Answers("\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\".to_owned());
         Self { home, program, args: &[], size: (100, 30), controlling: true, ground }
     }
 
-    pub(crate) fn ground(mut self, ground: Ground) -> Self {
+    pub(crate) fn ground(mut self, ground: Background) -> Self {
         self.ground = ground;
         self
     }
@@ -268,7 +268,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The parser cannot be smaller than two.
+/// The parser needs at least two cells.
 fn cells(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count.max(2)).unwrap()
 }
@@ -331,11 +331,11 @@ impl Pty {
     pub(crate) fn bytes(&self, bytes: &[u8]) {
         let mut pen = self.pen.lock().unwrap();
         let pen = pen.as_mut().unwrap();
-        // A program that has ended reads no more.
+        // A program that has ended reads nothing.
         let _ = pen.write_all(bytes).and_then(|()| pen.flush());
     }
 
-    /// Sends a paste between its brackets.
+    /// Sends a bracketed paste.
     pub(crate) fn paste(&self, text: &str) {
         self.keys(&format!("\x1b[200~{text}\x1b[201~"));
     }
@@ -345,7 +345,7 @@ impl Pty {
         self.state().parser.screen().contents()
     }
 
-    /// The modes as they stand.
+    /// The current modes.
     pub(crate) fn ledger(&self) -> Ledger {
         self.state().ledger.clone()
     }
@@ -365,18 +365,18 @@ impl Pty {
         self.state().frames
     }
 
-    /// Waits until the screen is so. A test fails when it never is.
+    /// Waits until the screen satisfies a condition, or fails the test.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         self.until_within(PATIENCE, what, is_so)
     }
 
-    /// As [`Pty::until`], with another patience.
+    /// Like [`Pty::until`], with another timeout.
     #[track_caller]
     pub(crate) fn until_within(&self, patience: Duration, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let (began, mut state) = (Instant::now(), self.state());
         loop {
-            // A frame that is not whole yet shows nothing for sure.
+            // Ignore a frame that is not complete.
             let whole = !state.ledger.on.contains(&2026);
             let screen = state.parser.screen().contents();
             if whole && is_so(&screen) {
@@ -392,13 +392,13 @@ impl Pty {
         }
     }
 
-    /// Waits until some text is on the screen.
+    /// Waits until a text is on the screen.
     #[track_caller]
     pub(crate) fn see(&self, text: &str) -> String {
         self.until(&format!("{text:?} on the screen"), |screen| screen.contains(text))
     }
 
-    /// Waits until the bytes so far satisfy something.
+    /// Waits until the output satisfies a condition.
     #[track_caller]
     pub(crate) fn until_bytes(&self, what: &str, is_so: impl Fn(&[u8], &Ledger) -> bool) {
         let (began, mut state) = (Instant::now(), self.state());
@@ -409,7 +409,7 @@ impl Pty {
         }
     }
 
-    /// Another size of the terminal.
+    /// Resizes the terminal.
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         self.state().parser.screen_mut().set_size(cells(rows), cells(columns));
         self.master.as_ref().unwrap().resize(size(columns, rows)).unwrap();
@@ -420,12 +420,12 @@ impl Pty {
         kill_process(self.pid, signal).unwrap();
     }
 
-    /// The exit code within a time.
+    /// The exit code, if the program ends within a time.
     pub(crate) fn gone_within(&self, time: Duration) -> Option<u32> {
         self.status.recv_timeout(time).ok()
     }
 
-    /// Waits for the end and says what is left.
+    /// Waits for the end and returns the final state.
     #[track_caller]
     pub(crate) fn ended(self) -> Ended {
         let code = self.gone_within(PATIENCE);
@@ -433,7 +433,7 @@ impl Pty {
         self.ended_with(code)
     }
 
-    /// What is left when it is known to have ended.
+    /// The final state of a program that has ended.
     pub(crate) fn ended_with(mut self, code: u32) -> Ended {
         let termios = self.termios();
         drop(self.slave.take());
@@ -446,8 +446,8 @@ impl Pty {
         Ended { code, termios, before: self.before.clone(), ledger, raw, screen }
     }
 
-    /// Takes the terminal away from the program: its window is closed. One more output lets the reader go.
-    pub(crate) fn take_away(&mut self) {
+    /// Closes the terminal's window. One more output releases the reader.
+    pub(crate) fn close_window(&mut self) {
         self.state().stop = true;
         self.keys("\x0c");
         let (began, mut state) = (Instant::now(), self.state());
@@ -496,7 +496,7 @@ fn read(mut reader: Box<dyn Read + Send>, shared: &Shared, pen: &Pen) {
     }
 }
 
-/// Takes output in, and says what a terminal answers to it.
+/// Processes output and returns the terminal's answers.
 fn take(state: &mut State, bytes: &[u8]) -> Vec<u8> {
     state.raw.extend_from_slice(bytes);
     state.parser.process(bytes);
@@ -513,7 +513,7 @@ fn take(state: &mut State, bytes: &[u8]) -> Vec<u8> {
             Token::Csi(body) if body == "?u" => replies.extend(b"\x1b[?0u"),
             Token::Csi(body) if body == "?2026l" => state.frames += 1,
             Token::Osc(body) if body == "11;?" => {
-                if let Ground::Answers(answer) = &state.ground {
+                if let Background::Answers(answer) = &state.ground {
                     replies.extend(answer.as_bytes());
                 }
             }

@@ -1,9 +1,9 @@
-//! A scripted HTTP server on loopback that speaks raw bytes and keeps every request as it came.
-//! Not for: understanding HTTP beyond finding a request's body.
+//! A scripted HTTP server on loopback that sends raw bytes and keeps every request as received.
+//! Not for: HTTP beyond finding a request's body.
 //!
-//! The n-th request is answered by the n-th script; the last script answers all further ones. A script that runs out
-//! closes the connection. Nothing here waits for a time: `Stall` goes on when the test says so, `Hang` until the client
-//! goes away.
+//! The nth request is answered by the nth script, and further requests by the last one. A script that ends closes the
+//! connection. Nothing waits for a time: `Stall` continues when the test says so, and `Hang` waits until the client
+//! disconnects.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,44 +11,44 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// One thing that the server does.
+/// A step of a script.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Sends bytes at once.
     Send(Vec<u8>),
-    /// Sends bytes in pieces of so many.
+    /// Sends bytes in pieces of a size.
     Split(Vec<u8>, usize),
-    /// Waits for [`Server::release`], or for the client to go away.
+    /// Waits for [`Server::release`] or until the client disconnects.
     Stall,
-    /// Waits for the client to go away.
+    /// Waits until the client disconnects.
     Hang,
-    /// Closes the connection with a reset.
+    /// Resets the connection.
     Reset,
     /// Closes the connection properly.
     Close,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// `POST`, `GET`, …
     pub(crate) method: String,
-    /// Path and query.
+    /// The path and query.
     pub(crate) path: String,
-    /// Names (in lower case) and values.
+    /// Names (in lowercase) and values.
     pub(crate) headers: Vec<(String, String)>,
     /// The body's bytes.
     pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    /// The first header of that (lower-case) name.
+    /// The first header with a lowercase name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A running server. Its threads end with the test's process.
+/// A running server, whose threads end with the test's process.
 pub(crate) struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -62,12 +62,12 @@ impl Server {
         Self::serve(scripts, None)
     }
 
-    /// Starts a server whose scripts are for `POST`s only; other requests get an empty list of models.
+    /// Starts a server whose scripts are only for `POST` requests. Other requests get an empty list of models.
     pub(crate) fn start_posts(scripts: Vec<Vec<Step>>) -> Self {
         Self::serve(scripts, Some(json(200, &[], r#"{"object":"list","data":[]}"#)))
     }
 
-    /// Starts a server of several models, each of which has one answer to everything.
+    /// Starts a server with several models, each of which always gives the same answer.
     pub(crate) fn models(answers: &[(&str, &str)]) -> Self {
         let list: Vec<_> = answers.iter().map(|(name, _)| serde_json::json!({"id": name, "object": "model"})).collect();
         let other = json(200, &[], &serde_json::json!({"object": "list", "data": list}).to_string());
@@ -81,12 +81,12 @@ impl Server {
         Self::run(Vec::new(), Some(other), Some(Box::new(by_model)))
     }
 
-    /// Starts a server that makes each answer from the request.
+    /// Starts a server that computes each answer from the request.
     pub(crate) fn answering(answer: impl Fn(&Request) -> Vec<Step> + Send + Sync + 'static) -> Self {
         Self::run(Vec::new(), None, Some(Box::new(answer)))
     }
 
-    /// Starts a server whose scripts are for `POST`s only, with another answer to all other requests.
+    /// Starts a server whose scripts are only for `POST` requests, with another answer to all other requests.
     pub(crate) fn serve(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>) -> Self {
         Self::run(scripts, other, None)
     }
@@ -120,23 +120,23 @@ impl Server {
         format!("http://{}/v1", self.address)
     }
 
-    /// Every request so far.
+    /// All requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Lets one `Stall` go on.
+    /// Releases one `Stall`.
     pub(crate) fn release(&self) {
         self.release.send(()).unwrap();
     }
 
-    /// Whether a client went away in a `Stall` or a `Hang`, waiting for it up to five seconds.
+    /// Whether a client disconnected in a `Stall` or `Hang`; waits up to five seconds.
     pub(crate) fn saw_client_leave(&self) -> bool {
         self.gone.recv_timeout(Duration::from_secs(5)).is_ok()
     }
 }
 
-/// What a `POST` is answered with.
+/// Computes the answer to a `POST` request.
 type Chosen = Box<dyn Fn(&Request) -> Vec<Step> + Send + Sync>;
 
 struct Shared {
@@ -183,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// Until `done`, or the client goes away.
+    /// Waits until `done`, or until the client disconnects.
     fn wait(&self, stream: &mut TcpStream, done: impl Fn() -> bool) -> bool {
         stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
         let mut byte = [0];
@@ -238,7 +238,7 @@ pub(crate) fn read_request(stream: &mut TcpStream) -> Option<Request> {
     Some(Request { method, path, headers, body })
 }
 
-/// The head of an answer without a length: its body ends when the connection does.
+/// The head of an answer without a length, whose body ends with the connection.
 pub(crate) fn head(status: u16, headers: &[(&str, &str)]) -> Step {
     let lines: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
     Step::Send(format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{lines}\r\n").into_bytes())
@@ -249,7 +249,7 @@ pub(crate) fn stream() -> Step {
     head(200, &[("content-type", "text/event-stream")])
 }
 
-/// A whole answer with a JSON body.
+/// A complete answer with a JSON body.
 pub(crate) fn json(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Step> {
     let mut all = vec![("content-type", "application/json")];
     all.extend_from_slice(headers);
@@ -261,12 +261,12 @@ pub(crate) fn send(text: &str) -> Step {
     Step::Send(text.as_bytes().to_vec())
 }
 
-/// An event with words of an answer.
+/// An event with a piece of an answer's text.
 pub(crate) fn words(text: &str) -> Step {
     send(&format!("data: {}\n\n", serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}}]})))
 }
 
-/// The events of a proper end.
+/// The final events of a stream.
 pub(crate) fn end() -> Step {
     send("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 }

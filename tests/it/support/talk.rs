@@ -1,5 +1,5 @@
-//! Conversations for planner tests: what was said, as plain data, and a small gatherer of its own that makes a plan's
-//! input from it, with texts projected and counted as they will be sent. Knows nothing of the engine's gatherer.
+//! Conversations for planner tests as plain data, and a small builder of plan inputs with texts rendered and counted as
+//! they will be sent. Does not use the engine's builder.
 
 use super::look;
 use pleach::context::render::render_forms::{self, WireState};
@@ -22,12 +22,12 @@ use pleach::domain::tool::trace::ToolSpec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The capsule of the summary in a section.
-fn capsule(section: Section) -> Hash {
+/// The key of the summary in a section.
+fn summary_key(section: Section) -> Hash {
     Hash::of(section.name().as_bytes())
 }
 
-/// A quarter of the characters: quick, and adds up over safe cuts.
+/// A token for every four characters: fast, and additive over safe cuts.
 pub(crate) struct Quarter;
 
 impl CountTokens for Quarter {
@@ -36,22 +36,22 @@ impl CountTokens for Quarter {
     }
 }
 
-/// One message.
+/// A message.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct TalkMessage {
     pub(crate) role: Role,
     pub(crate) text: String,
-    /// Ids of the calls in it; all are to one tool.
+    /// The ids of its calls, all to one tool.
     pub(crate) calls: Vec<String>,
     /// For a result: the call that it answers.
     pub(crate) reply: Option<String>,
     pub(crate) bar: Option<SendBarrier>,
-    /// It holds an image.
+    /// Whether it contains an image.
     pub(crate) image: bool,
 }
 
-/// One line, with the beginning of the text and its length: a failing case is read by people.
-impl std::fmt::Debug for Said {
+/// One line with the beginning and length of the text, so that failing cases are readable.
+impl std::fmt::Debug for TalkMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let begins: String = self.text.chars().take(24).collect();
         write!(f, "{:?} {begins:?} ({} bytes)", self.role, self.text.len())?;
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Said {
     }
 }
 
-impl Said {
+impl TalkMessage {
     pub(crate) fn new(role: Role, text: impl Into<String>) -> Self {
         Self { role, text: text.into(), calls: Vec::new(), reply: None, bar: None, image: false }
     }
@@ -92,9 +92,9 @@ impl Said {
     }
 }
 
-/// What a mark is on.
+/// The target of a mark.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum On {
+pub(crate) enum MarkTarget {
     Turn(usize),
     Message(usize, usize),
     Episode(usize, usize),
@@ -103,32 +103,32 @@ pub(crate) enum On {
     Memory(String),
 }
 
-/// A text of our own.
+/// A text of the program.
 #[derive(Clone, Debug)]
-pub(crate) struct Own {
+pub(crate) struct OwnText {
     pub(crate) section: Section,
     pub(crate) text: String,
 }
 
-/// What a look through older messages and memories brings.
+/// The results of searching older messages and memories.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looked {
-    /// Messages that fit what is asked, best first: turn and place in it. Cards go for those that are not in the window.
+pub(crate) struct SearchResults {
+    /// Matching messages, best first, as turn and index. Those outside the window are sent as cards.
     pub(crate) fits: Vec<(usize, usize)>,
-    /// Memories that fit, best first.
+    /// Matching memories, best first.
     pub(crate) memories: Vec<String>,
-    /// Messages that the model named to be pinned.
+    /// Messages that the model suggested to pin.
     pub(crate) suggested: Vec<(usize, usize)>,
-    /// What came of an earlier look, in place of a new one.
-    pub(crate) settled: Option<Settled>,
+    /// The results of an earlier search, used instead of a new one.
+    pub(crate) settled: Option<FixedResults>,
 }
 
-/// What came of a look.
+/// The results of a search.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settled {
-    /// Messages that go as cards.
+pub(crate) struct FixedResults {
+    /// Messages that are sent as cards.
     pub(crate) cards: Vec<(usize, usize)>,
-    /// Memories that go.
+    /// Memories that are sent.
     pub(crate) memories: Vec<String>,
 }
 
@@ -136,22 +136,22 @@ pub(crate) struct Settled {
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     /// Closed turns.
-    pub(crate) turns: Vec<Vec<Said>>,
-    /// The first of them is what stands before the first question.
+    pub(crate) turns: Vec<Vec<TalkMessage>>,
+    /// Whether the first of them is the preamble.
     pub(crate) preamble: bool,
-    pub(crate) open: Vec<Said>,
-    pub(crate) own: Vec<Own>,
-    /// Asks the model to keep a state block, if turns are left out.
+    pub(crate) open: Vec<TalkMessage>,
+    pub(crate) own: Vec<OwnText>,
+    /// The text that asks the model for a state block when turns are left out.
     pub(crate) state_request: Option<String>,
-    pub(crate) marks: Vec<(On, MarkKind)>,
+    pub(crate) marks: Vec<(MarkTarget, MarkKind)>,
     pub(crate) inactive_marks: Vec<(MarkKind, u32)>,
-    /// These closed turns have a summary, which says this.
+    /// The closed turns of a summary, and its text.
     pub(crate) summary: Option<(Vec<usize>, String)>,
-    /// So do these, for the whole session; accepted after the other.
+    /// Likewise for the session summary, accepted later.
     pub(crate) session: Option<(Vec<usize>, String)>,
-    /// The question names the lane or task of the summaries, and something that they do not say.
+    /// Whether the question names the lane or task of the summaries, and something that they do not mention.
     pub(crate) names: (bool, bool),
-    /// Before which turn so many turns are not looked at.
+    /// A turn, and the number of turns before it that are unknown.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
     pub(crate) window_turns: u32,
@@ -161,13 +161,13 @@ pub(crate) struct Talk {
     pub(crate) dialect: Dialect,
     pub(crate) tools: usize,
     pub(crate) anchor: Option<Anchor>,
-    /// Shifts the keys: another conversation.
+    /// An offset of the keys, for another conversation.
     pub(crate) born: u64,
-    /// What policies know of the closed turns.
+    /// Facts about the closed turns.
     pub(crate) facts: Vec<TurnFacts>,
     /// The lane of the open turn.
     pub(crate) lane: String,
-    pub(crate) looked: Looked,
+    pub(crate) search_results: SearchResults,
 }
 
 impl Default for Talk {
@@ -176,7 +176,7 @@ impl Default for Talk {
             turns: Vec::new(),
             preamble: false,
             open: Vec::new(),
-            own: vec![Own { section: Section::System, text: "Be helpful and exact.".into() }],
+            own: vec![OwnText { section: Section::System, text: "Be helpful and exact.".into() }],
             state_request: None,
             marks: Vec::new(),
             inactive_marks: Vec::new(),
@@ -195,24 +195,24 @@ impl Default for Talk {
             born: 0,
             facts: Vec::new(),
             lane: String::new(),
-            looked: Looked::default(),
+            search_results: SearchResults::default(),
         }
     }
 }
 
-/// How marks name a memory.
+/// The atom of a memory in marks.
 pub(crate) fn memory_atom(text: &str) -> Atom {
     Atom::Section { text: Fields::new("memory").text(text).finish() }
 }
 
 /// Texts by hash and key.
 #[derive(Default)]
-pub(crate) struct Bag {
+pub(crate) struct Contents {
     pub(super) blocks: HashMap<Hash, Arc<str>>,
     contents: HashMap<Hash, Arc<Content>>,
 }
 
-impl Texts for Bag {
+impl Texts for Contents {
     fn block(&self, text: Hash) -> Option<Arc<str>> {
         self.blocks.get(&text).cloned()
     }
@@ -222,12 +222,12 @@ impl Texts for Bag {
     }
 }
 
-/// What is counted for a conversation.
-pub(crate) struct Gatherer<'a> {
+/// Builds the input of a plan for a conversation.
+pub(crate) struct InputBuilder<'a> {
     talk: &'a Talk,
     counter: &'a dyn CountTokens,
     encoding: Encoding,
-    bag: Bag,
+    bag: Contents,
 }
 
 fn image(key: Hash) -> PartInput {
@@ -236,9 +236,9 @@ fn image(key: Hash) -> PartInput {
 
 const OPEN: usize = usize::MAX;
 
-/// The input of a plan and the texts for its request.
-pub(crate) fn gather(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Bag) {
-    Gatherer { talk, counter, encoding, bag: Bag::default() }.gather()
+/// Builds the input of a plan and the texts of its request.
+pub(crate) fn build_input(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Contents) {
+    InputBuilder { talk, counter, encoding, bag: Contents::default() }.build_input()
 }
 
 impl Talk {
@@ -248,7 +248,7 @@ impl Talk {
         Fields::new("said").number(self.born).number(turn as u64).number(message as u64).finish()
     }
 
-    /// The key of a message of the open turn.
+    /// The key of a message in the open turn.
     pub(crate) fn open_key(&self, message: usize) -> Hash {
         self.key(OPEN, message)
     }
@@ -267,17 +267,17 @@ impl Talk {
         u32::try_from(turn + 1 - usize::from(self.preamble)).unwrap() + missing
     }
 
-    fn mark(&self, (on, kind): &(On, MarkKind)) -> Mark {
+    fn mark(&self, (on, kind): &(MarkTarget, MarkKind)) -> Mark {
         let (target, note) = match on {
-            On::Turn(turn) => (self.atom(*turn), None),
-            On::Message(turn, message) => (Atom::Message { node: self.key(*turn, *message) }, None),
-            On::Episode(turn, message) => {
+            MarkTarget::Turn(turn) => (self.atom(*turn), None),
+            MarkTarget::Message(turn, message) => (Atom::Message { node: self.key(*turn, *message) }, None),
+            MarkTarget::Episode(turn, message) => {
                 let call = self.key(*turn, *message);
                 (Atom::Episode { call, tip: self.key(*turn, message + 1) }, None)
             }
-            On::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
-            On::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
-            On::Memory(text) => (memory_atom(text), None),
+            MarkTarget::Open(message) => (Atom::Message { node: self.open_key(*message) }, None),
+            MarkTarget::Note(text) => (Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone())),
+            MarkTarget::Memory(text) => (memory_atom(text), None),
         };
         Mark {
             target,
@@ -293,7 +293,7 @@ impl Talk {
         }
     }
 
-    /// The budget as a plan wants it: a cap below the window, of which nothing is kept free.
+    /// The budget of a plan: a cap below the window, with nothing reserved.
     pub(crate) fn room(&self) -> Budget {
         let prompt = self.budget;
         let window = prompt.max(8_000);
@@ -301,8 +301,8 @@ impl Talk {
     }
 }
 
-impl Gatherer<'_> {
-    fn gather(mut self) -> (PlanInput, Bag) {
+impl InputBuilder<'_> {
+    fn build_input(mut self) -> (PlanInput, Contents) {
         let talk = self.talk;
         let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
         let open = self.turn(OPEN, &talk.open);
@@ -365,7 +365,7 @@ impl Gatherer<'_> {
         (input, self.bag)
     }
 
-    /// The summaries, the lane's before the session's, each by the name of its section.
+    /// The summaries, the lane's before the session's, each with its section.
     fn accepted(&self) -> impl Iterator<Item = (Section, &(Vec<usize>, String))> {
         let all = [(Section::LaneSummary, &self.talk.summary), (Section::SessionSummary, &self.talk.session)];
         all.into_iter().filter_map(|(section, summary)| Some((section, summary.as_ref()?)))
@@ -374,7 +374,7 @@ impl Gatherer<'_> {
     fn covered(&self) -> Vec<Covered> {
         let each = self.accepted().flat_map(|(section, (turns, _))| {
             turns.iter().filter_map(move |turn| match self.talk.atom(*turn) {
-                Atom::Turn { user, tip } => Some(Covered { user, tip, by: capsule(section) }),
+                Atom::Turn { user, tip } => Some(Covered { user, tip, by: summary_key(section) }),
                 _ => None,
             })
         });
@@ -384,15 +384,20 @@ impl Gatherer<'_> {
     fn summaries(&self, blocks: &[Block]) -> Vec<SummaryInput> {
         let (named, lacks) = self.talk.names;
         let text = |section: Section| blocks.iter().find(|block| block.section == section).unwrap().text;
-        let one =
-            |section: Section| SummaryInput { by: capsule(section), text: text(section), named, lacks, older: false };
+        let one = |section: Section| SummaryInput {
+            by: summary_key(section),
+            text: text(section),
+            named,
+            lacks,
+            older: false,
+        };
         self.accepted().map(|(section, _)| one(section)).collect()
     }
 
     fn inactive_marks(&self) -> Vec<InactiveMark> {
         let each = self.talk.inactive_marks.iter().enumerate().map(|(at, (kind, tokens))| {
             let away = Hash::of(format!("away {at}").as_bytes());
-            let mark = Mark { kind: *kind, ..self.talk.mark(&(On::Turn(0), *kind)) };
+            let mark = Mark { kind: *kind, ..self.talk.mark(&(MarkTarget::Turn(0), *kind)) };
             let mark = Mark { target: Atom::Turn { user: away, tip: away }, ..mark };
             InactiveMark { mark, title: format!("elsewhere {at}"), source: Source::default(), tokens: *tokens }
         });
@@ -410,7 +415,7 @@ impl Gatherer<'_> {
         (hash, tokens)
     }
 
-    fn turn(&mut self, turn: usize, said: &[Said]) -> TurnInput {
+    fn turn(&mut self, turn: usize, said: &[TalkMessage]) -> TurnInput {
         let talk = self.talk;
         let place = if turn == OPEN { talk.turns.len() } else { turn };
         let mut messages = Vec::new();
@@ -433,9 +438,9 @@ impl Gatherer<'_> {
         let number = talk.number(place);
         let first = said.iter().find(|one| !one.text.is_empty()).map_or("", |one| one.text.as_str());
         let card = talk.marks.iter().any(|(on, kind)| match on {
-            On::Turn(marked) => *marked == turn,
-            On::Message(marked, _) | On::Episode(marked, _) => *marked == turn && !kind.excludes(),
-            On::Open(_) | On::Note(_) | On::Memory(_) => false,
+            MarkTarget::Turn(marked) => *marked == turn,
+            MarkTarget::Message(marked, _) | MarkTarget::Episode(marked, _) => *marked == turn && !kind.excludes(),
+            MarkTarget::Open(_) | MarkTarget::Note(_) | MarkTarget::Memory(_) => false,
         });
         TurnInput {
             atom: talk.atom(place),
@@ -452,7 +457,7 @@ impl Gatherer<'_> {
         }
     }
 
-    fn card(&mut self, turn: usize, said: &[Said], messages: &[MessageInput]) -> (Hash, u32) {
+    fn card(&mut self, turn: usize, said: &[TalkMessage], messages: &[MessageInput]) -> (Hash, u32) {
         let talk = self.talk;
         let out = |key: Hash| {
             talk.marks.iter().any(|mark| match talk.mark(mark).target {
@@ -472,11 +477,11 @@ impl Gatherer<'_> {
     fn make(&mut self, messages: &mut Vec<MessageInput>, turn: usize, waiting: &mut Vec<String>) {
         for id in std::mem::take(waiting) {
             let key = Fields::new("made").hash(self.talk.key(turn, messages.len())).text(&id).finish();
-            messages.push(self.message(key, &Said::result(&id, "[cancelled]"), false));
+            messages.push(self.message(key, &TalkMessage::result(&id, "[cancelled]"), false));
         }
     }
 
-    fn message(&mut self, key: Hash, said: &Said, orphan: bool) -> MessageInput {
+    fn message(&mut self, key: Hash, said: &TalkMessage, orphan: bool) -> MessageInput {
         let content = said.content();
         let standing = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
         let text = |form: Form| render_forms::wire_text(key, said.role, &content, form, standing);
@@ -576,12 +581,14 @@ impl Gatherer<'_> {
                 MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
             };
             let (row, text) = match on {
-                On::Note(note) if section == Section::StickyPins => {
+                MarkTarget::Note(note) if section == Section::StickyPins => {
                     (RowKind::Note, render_forms::block("Note pinned by the user", note))
                 }
-                On::Note(note) => (RowKind::Card, render_forms::fenced("Note kept for some turns", note)),
-                On::Memory(memory) => (RowKind::Memory, render_forms::fenced("Remembered", memory)),
-                On::Turn(_) | On::Message(..) | On::Episode(..) | On::Open(_) => continue,
+                MarkTarget::Note(note) => (RowKind::Card, render_forms::fenced("Note kept for some turns", note)),
+                MarkTarget::Memory(memory) => (RowKind::Memory, render_forms::fenced("Remembered", memory)),
+                MarkTarget::Turn(_) | MarkTarget::Message(..) | MarkTarget::Episode(..) | MarkTarget::Open(_) => {
+                    continue;
+                }
             };
             let atom = Some(talk.mark(&(on.clone(), *kind)).target);
             blocks.push(self.block(section, row, reason, text, atom));

@@ -1,4 +1,4 @@
-//! Command lines and calls to tools: what runs something else, what shows that a failure is resolved, what rules decide.
+//! Shell commands and tool calls: which of them run other programs, which resolve a failure, and what rules decide.
 //! Not for: running anything.
 
 use super::same;
@@ -7,7 +7,7 @@ use pleach::domain::tool::visibility::{FileVisibility, covers};
 use pleach::domain::tool::{indirect_commands, shell};
 use std::fmt::Write as _;
 
-/// Lines beside one another: each alone and each pair is looked at.
+/// Command lines. Each one and each pair is checked.
 const LINES: &[&str] = &[
     "cargo test",
     "cargo test a",
@@ -98,7 +98,7 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn lines_that_show_one_another() {
+fn command_pairs_that_resolve_failures() {
     let mut out = String::new();
     for (at, failed) in LINES.iter().enumerate() {
         let _ = writeln!(out, "{at} {failed:?}");
@@ -224,7 +224,7 @@ const INDIRECT: &[&str] = &[
 ];
 
 #[test]
-fn what_runs_something_else() {
+fn indirect_commands() {
     let mut out = String::new();
     for line in INDIRECT {
         let found = indirect_commands::indirect(line).map_or("cannot be told".into(), |words| format!("{words:?}"));
@@ -270,7 +270,7 @@ fn change(paths: &[&str]) -> ToolEffect {
     ToolEffect::Change(paths.iter().map(one).collect())
 }
 
-fn deeds() -> Vec<(&'static str, ToolEffect)> {
+fn effects() -> Vec<(&'static str, ToolEffect)> {
     let run = |line: &str| {
         ToolEffect::Run(Command { line: line.into(), folder: String::new(), seconds: 9, protection: Vec::new() })
     };
@@ -317,10 +317,10 @@ fn deeds() -> Vec<(&'static str, ToolEffect)> {
 }
 
 #[test]
-fn what_rules_decide() {
+fn rule_decisions() {
     let rules = rules();
     let mut out: String = rules.iter().fold(String::new(), |out, rule| out + &rule.words() + "\n");
-    for (tool, deed) in deeds() {
+    for (tool, deed) in effects() {
         let (verdict, by) = decide(rules.iter(), tool, &deed);
         let (free, _) = decide([].iter(), tool, &deed);
         let fits: Vec<String> =
@@ -355,7 +355,7 @@ fn what_rules_decide() {
 }
 
 #[test]
-fn patterns_and_what_they_fit() {
+fn pattern_matches() {
     let patterns =
         ["", "*", "a", "a*", "*a", "a*b", "a**b", "*a*", "a/b", "a/*", "/a", "./a", "**/a", "a/", "A", "a*b*c", "/"];
     let texts =

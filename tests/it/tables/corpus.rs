@@ -1,8 +1,8 @@
-//! A conversation for tables: a project told over some days, with orders, code, errors, numbers and small talk.
+//! A sample conversation about a project over several days, with instructions, code, errors, numbers, and small talk.
 
 use pleach::domain::conversation::message::Role;
 
-/// A message: who says it, how many minutes after the one before it, and what.
+/// A message: the speaker, the minutes since the previous message, and the text.
 pub(crate) struct Line {
     pub(crate) role: Role,
     pub(crate) after: i64,

@@ -1,9 +1,9 @@
-//! What happens beside turns, through the whole engine: side questions, races, calls made again, what was learned of servers,
-//! what is picked and compared, and what the program says of itself.
+//! What happens beside turns, through the whole engine: side questions, races, repeated calls, learned server details,
+//! picking and comparing, and diagnostics.
 
 use super::record::Record;
 use super::same;
-use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, quirky, text};
+use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, quirk_failure, text};
 use pleach::domain::base::damage::BackupAct;
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::call::model::Quirk;
@@ -48,20 +48,20 @@ impl Talk {
     fn ask(&mut self, label: &str, request: Request) -> Option<Answer> {
         let from = self.client.seen.len();
         let answer = self.record.ask(&mut self.client, label, request);
-        self.told(from);
+        self.record_notices(from);
         answer
     }
 
-    fn told(&mut self, from: usize) {
-        let told: Vec<String> = self.client.seen[from..]
+    fn record_notices(&mut self, from: usize) {
+        let record_notices: Vec<String> = self.client.seen[from..]
             .iter()
             .filter_map(|event| match event {
                 Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
                 _ => None,
             })
             .collect();
-        if !told.is_empty() {
-            self.record.note("told", &told);
+        if !record_notices.is_empty() {
+            self.record.note("told", &record_notices);
         }
     }
 
@@ -69,14 +69,14 @@ impl Talk {
         let from = self.client.seen.len();
         let closed = self.client.turn(self.branch, &draft(words, kind));
         self.record.note(&format!("turn {words:?}"), &closed);
-        self.told(from);
+        self.record_notices(from);
     }
 
     fn nodes(&mut self) -> Vec<NodeId> {
         self.client.open().nodes.iter().map(|node| node.id).collect()
     }
 
-    /// A side question, to its end.
+    /// Runs a side question to its end.
     fn aside(&mut self, words: &str) -> Option<AsideView> {
         let from = self.client.seen.len();
         let asked = self.ask(words, Request::Turn(T::Aside { branch: self.branch, text: words.into() }));
@@ -102,7 +102,7 @@ fn side_questions() {
         vec![Say::Call("echo".into(), "{}".into())],
         vec![],
         vec![Say::Fail(ProviderErrorKind::RateLimit)],
-        quirky(Quirk::NoTemperature),
+        quirk_failure(Quirk::NoTemperature),
         vec![Say::Odd("odd".into()), Say::Text("Kept.\n\n---STATE---\nGoal: aside\n---END STATE---".into())],
     ] {
         talk.model.then(script);
@@ -114,7 +114,7 @@ fn side_questions() {
     {
         views.extend(talk.aside(words));
     }
-    // While an answer is still coming, a side question stands where that turn began.
+    // While an answer is streaming, a side question starts before that turn.
     talk.model.then(vec![Say::Text("It comes. ".into()), Say::Hold, Say::Text("It came.".into())]);
     talk.model.then(text("Asked meanwhile."));
     let from = talk.client.seen.len();
@@ -140,7 +140,7 @@ fn side_questions() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn races_and_calls_made_again() {
+fn races_and_repeated_calls() {
     let mut talk = Talk::new();
     let (branch, nodes) = (talk.branch, talk.nodes());
     for arms in [
@@ -159,14 +159,14 @@ fn races_and_calls_made_again() {
         let arms: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
         for (at, arm) in arms.iter().enumerate() {
             let words = format!("An answer by arm {at}, which goes on and on. ").repeat(if at == 1 { 12 } else { 1 });
-            // The one that says too much is stopped.
+            // The one that writes too much is stopped.
             let more = if at == 1 { Say::Hold } else { Say::Text("More. ".into()) };
             talk.model.then(vec![Say::Text(words), more]);
             let from = talk.client.seen.len();
             talk.client.send(*arm, &message("Who is the fastest?")).unwrap();
             let closed = talk.client.closed(from, *arm);
             talk.record.note("arm", &closed);
-            talk.told(from);
+            talk.record_notices(from);
         }
         talk.ask("compare", Request::Branch(B::Compare { a: arms[0], b: arms[1] }));
         talk.ask("keep one", Request::Call(C::KeepOne { branch: arms[1] }));
@@ -210,7 +210,7 @@ fn races_and_calls_made_again() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn what_was_learned_and_what_the_program_says_of_itself() {
+fn learned_details_and_diagnostics() {
     let mut talk = Talk::new();
     let branch = talk.branch;
     let forget = |profile: Option<&str>, model: Option<&str>, quirk| {
@@ -230,7 +230,7 @@ fn what_was_learned_and_what_the_program_says_of_itself() {
         &[Quirk::NoTemperature],
     ] {
         for quirk in quirks {
-            talk.model.then(quirky(*quirk));
+            talk.model.then(quirk_failure(*quirk));
         }
         if quirks.len() > 1 {
             talk.model.then(text("Now it works."));
@@ -239,8 +239,8 @@ fn what_was_learned_and_what_the_program_says_of_itself() {
     }
     let overrides = Overrides { profile: Some("two".into()), ..Overrides::default() };
     talk.ask("two", Request::Branch(B::Override { branch, overrides }));
-    talk.model.then(quirky(Quirk::MaxCompletionTokens));
-    talk.model.then(quirky(Quirk::DeveloperRole));
+    talk.model.then(quirk_failure(Quirk::MaxCompletionTokens));
+    talk.model.then(quirk_failure(Quirk::DeveloperRole));
     talk.model.then(text("It works there, too."));
     talk.turn("And there?", DraftKind::Message);
     talk.ask("doctor", Request::Program(P::Doctor));
@@ -275,7 +275,7 @@ fn what_was_learned_and_what_the_program_says_of_itself() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn what_is_picked_compared_and_brought_back() {
+fn picks_and_comparisons() {
     let mut talk = Talk::new();
     let (branch, nodes) = (talk.branch, talk.nodes());
     let mark = |branch, item: ItemName, kind| {
@@ -352,7 +352,7 @@ fn what_is_picked_compared_and_brought_back() {
         talk.ask("steps of one", Request::Branch(B::Steps { branch, atom: Some(atom) }));
     }
     let plan = talk.client.whole_plan(branch, &message("What of all this?"));
-    // Notes stand in the order of their keys, which are made of ids.
+    // Notes are in the order of their keys, which contain ids.
     for row in plan.rows.iter().filter(|row| !matches!(row.atom, Atom::Section { .. })) {
         talk.ask(&format!("text of {:?}", row.kind), Request::Plan(PlanRequest::RowText { branch, atom: row.atom }));
     }

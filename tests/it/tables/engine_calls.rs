@@ -1,5 +1,5 @@
-//! Calls through the whole engine: summaries drafted, kept, accepted and taken back, calls compared, made again and raced, what
-//! another way would send, and what the program says of itself.
+//! Calls through the whole engine: drafting, editing, accepting, and taking back summaries; comparing, repeating, and
+//! racing calls; what-if variants; and diagnostics.
 
 use super::record::Record;
 use super::same;
@@ -66,7 +66,7 @@ impl Calls {
         self.client.must(Request::Branch(BranchRequest::Mark { branch, items, act: Act::Set { kind, toggle: false } }));
     }
 
-    /// Drafts a summary; gives its number.
+    /// Drafts a summary and returns its number.
     fn draft(&mut self, kind: SummaryKind, up_to: Option<u32>) -> u64 {
         match self.act(SummaryAct::Draft { kind, up_to, by: SummaryAuthor::Extractive }) {
             Some(Answer::Draft(Some(draft))) => draft.number,
@@ -120,9 +120,9 @@ fn summaries_from_draft_to_request() {
     same("engine_summaries", &record.end());
 }
 
-/// The first round of a running turn is kept already; it is no closed turn, whatever is asked for.
+/// The first round of a running turn is already stored, but the turn is not closed and cannot be summarized.
 #[test]
-fn a_running_turn_is_not_summed_up() {
+fn running_turn_is_not_summarized() {
     let mut calls = calls();
     let number = u32::try_from(TURNS).unwrap();
     calls.model.then(vec![Say::Call("echo".into(), "{\"size\": 40}".into())]);
@@ -148,12 +148,12 @@ fn a_running_turn_is_not_summed_up() {
     let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number + 1) }) else {
         panic!()
     };
-    assert_eq!(draft.capsule.turns, (1, number + 1), "once it is over it counts");
+    assert_eq!(draft.capsule.turns, (1, number + 1), "once it is closed it counts");
 }
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn calls_compared_and_made_again() {
+fn calls_compared_and_repeated() {
     let mut calls = calls();
     let branch = calls.branch;
     let runs = calls.client.runs();

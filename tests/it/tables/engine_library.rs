@@ -1,5 +1,5 @@
-//! Sessions through the whole engine: named, found, opened, imported, handed out and deleted; and what a model's state blocks
-//! suggest, with all that a person does about it.
+//! Sessions through the whole engine: naming, searching, opening, importing, exporting, and deleting; and suggestions
+//! in state blocks, with every decision about them.
 
 use super::record::Record;
 use super::same;
@@ -27,13 +27,13 @@ impl Talk {
     fn ask(&mut self, label: &str, request: Request) -> Option<Answer> {
         let from = self.client.seen.len();
         let answer = self.record.ask(&mut self.client, label, request);
-        self.told(from);
+        self.record_notices(from);
         answer
     }
 
-    /// What the person was told beside answers.
-    fn told(&mut self, from: usize) {
-        let told: Vec<String> = self.client.seen[from..]
+    /// Records notices that are not answers.
+    fn record_notices(&mut self, from: usize) {
+        let record_notices: Vec<String> = self.client.seen[from..]
             .iter()
             .filter_map(|event| match event {
                 Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
@@ -45,8 +45,8 @@ impl Talk {
                 _ => None,
             })
             .collect();
-        if !told.is_empty() {
-            self.record.note("told", &told);
+        if !record_notices.is_empty() {
+            self.record.note("told", &record_notices);
         }
     }
 
@@ -58,7 +58,7 @@ impl Talk {
         let from = self.client.seen.len();
         let closed = self.client.turn(self.branch, &draft(words, kind));
         self.record.note(&format!("turn {words:?}"), &closed);
-        self.told(from);
+        self.record_notices(from);
     }
 }
 
@@ -198,7 +198,7 @@ fn sessions_as_a_library() {
     let whole = Request::Session(S::Transcript { session: name(&session.to_string()), branch: None });
     let Answer::Transcript(mut whole) = talk.client.must(whole) else { panic!() };
     for (source, names) in [("elsewhere", ["main", "side"]), ("elsewhere", ["main", "other"]), ("", [" ", "main"])] {
-        // As another program would hand it out: other branches, and one more message.
+        // As another program might export it: with other branches and one more message.
         if !source.is_empty() {
             whole.source = source.into();
         }
@@ -254,7 +254,7 @@ fn state(words: &str, block: &str) -> Vec<Say> {
     text(&format!("{words}\n\n---STATE---\n{block}\n---END STATE---"))
 }
 
-/// Blocks of every kind that a model may write.
+/// State blocks of every kind.
 fn blocks() -> Vec<Vec<Say>> {
     let many: Vec<String> = (1..=7).map(|n| format!("Remember: fact: Pier {n} holds {n}0 tons")).collect();
     let long = format!("Remember: event: {}", "long ".repeat(300));
@@ -287,7 +287,7 @@ fn blocks() -> Vec<Vec<Say>> {
     ]
 }
 
-/// Only where a state block was asked for, and not as a favor, is a missing one told.
+/// A missing state block is reported only where one was requested, and not where it was optional.
 #[test]
 fn missing_state_blocks() {
     let long = "The rest is plain talk about how the parts of the service fit together. ".repeat(40);
@@ -302,7 +302,7 @@ fn missing_state_blocks() {
         for n in 0..turns {
             let from = talk.client.seen.len();
             talk.client.turn(talk.branch, &message(&format!("{n}: {long}")));
-            talk.told(from);
+            talk.record_notices(from);
         }
         talk.client.stop();
         all.push_str(&talk.record.end());
@@ -312,7 +312,7 @@ fn missing_state_blocks() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn what_state_blocks_suggest() {
+fn state_block_suggestions() {
     let model = Model::new(blocks());
     let (bench, mut talk) = begin(&model, |setup| setup.state_block = Some(StateBlock::Required));
     let branch = talk.branch;

@@ -1,5 +1,5 @@
-//! Servers of tools through the whole engine: what is offered, approved, switched and called, what of long results is kept and
-//! read again, the words of rules and of a person, and calls that a person runs again.
+//! MCP servers through the whole engine: offered, approved, switched, and called tools, storing and reading long
+//! results, decisions of rules and persons, and reruns.
 
 use super::record::Record;
 use super::same;
@@ -17,16 +17,16 @@ use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest,
     ToolEvent, ToolRequest as T, TraceAct, TraceWhole, TurnRequest,
 };
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// Bytes of a result that the model reads.
+/// The bytes of a result that the model reads.
 const LIMIT: usize = 600;
 
-/// Servers that stand as a test wants it.
+/// Servers in states that a test sets.
 #[derive(Default)]
-struct Shelf {
+struct FakeServers {
     named: Mutex<Vec<ServerSpec>>,
     tools: Mutex<Vec<(String, Vec<ServerTool>)>>,
     failed: Mutex<Vec<String>>,
@@ -34,13 +34,13 @@ struct Shelf {
     changed: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
 }
 
-impl Shelf {
+impl FakeServers {
     fn note(&self, words: String) {
         self.done.lock().unwrap().push(words);
     }
 }
 
-impl ToolServers for Shelf {
+impl ToolServers for FakeServers {
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>) {
         *self.changed.lock().unwrap() = Some(changed);
     }
@@ -132,7 +132,7 @@ struct Work {
     record: Record,
     branch: BranchId,
     model: Arc<Model>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<FakeServers>,
     named: Arc<Mutex<ConfiguredServers>>,
     bench: Bench,
 }
@@ -147,9 +147,9 @@ impl Work {
             std::fs::write(path, text).unwrap();
         }
         bench.rounds = 6;
-        let acting = Acting { keep: 1_500, ..Acting::default() };
-        bench.tools = Some(Arc::new(Workspace::open_acting(&bench.workspace, LIMIT, acting).unwrap()));
-        let shelf = Arc::new(Shelf::default());
+        let acting = EffectOptions { keep: 1_500, ..EffectOptions::default() };
+        bench.tools = Some(Arc::new(Workspace::open_with_effects(&bench.workspace, LIMIT, acting).unwrap()));
+        let shelf = Arc::new(FakeServers::default());
         *shelf.tools.lock().unwrap() = vec![
             (
                 "alpha".into(),
@@ -182,12 +182,12 @@ impl Work {
     fn ask(&mut self, label: &str, request: Request) -> Option<Answer> {
         let from = self.client.seen.len();
         let answer = self.record.ask(&mut self.client, label, request);
-        self.told(from);
+        self.record_notices(from);
         answer
     }
 
-    fn told(&mut self, from: usize) {
-        let told: Vec<String> = self.client.seen[from..]
+    fn record_notices(&mut self, from: usize) {
+        let record_notices: Vec<String> = self.client.seen[from..]
             .iter()
             .filter_map(|event| match event {
                 Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
@@ -195,8 +195,8 @@ impl Work {
             })
             .collect();
         let done = std::mem::take(&mut *self.shelf.done.lock().unwrap());
-        if !told.is_empty() || !done.is_empty() {
-            self.record.note("told", &(told, done));
+        if !record_notices.is_empty() || !done.is_empty() {
+            self.record.note("told", &(record_notices, done));
         }
     }
 
@@ -205,7 +205,7 @@ impl Work {
         self.ask(label, Request::Tool(T::Servers(branch, act)));
     }
 
-    /// A turn in which the model makes these calls, each with the word that a person says where one is asked.
+    /// A turn in which the model makes these calls, with a person's decision for each call that asks.
     fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: &[(Consent, Option<(RuleScope, Rule)>)]) {
         let script = calls.iter().map(|(name, args)| {
             Say::Call((*name).into(), args.as_str().map_or_else(|| args.to_string(), str::to_owned))
@@ -234,7 +234,7 @@ impl Work {
         }
         let closed = self.client.closed(from, self.branch);
         self.record.note(words, &closed);
-        self.told(from);
+        self.record_notices(from);
         let body = self.model.bodies().pop().unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap();
         let names: Vec<&str> = body["tools"]
@@ -265,7 +265,7 @@ impl Work {
         traces.iter().map(pleach::domain::tool::trace::ToolTrace::id).collect()
     }
 
-    /// A call whole.
+    /// A complete call.
     fn show(&mut self, id: &str) {
         match self.client.ask(Request::Tool(T::Traces(TraceAct::Show { id: id.to_owned() }))) {
             Ok(Answer::Trace(whole)) => {
@@ -285,11 +285,11 @@ impl Work {
         }
     }
 
-    /// A call that a person runs again, with this word where one is asked.
-    fn again(&mut self, id: &str, consent: &Consent) {
+    /// Reruns a call, with a person's decision if it asks.
+    fn rerun(&mut self, id: &str, consent: &Consent) {
         let from = self.client.seen.len();
-        let again = TraceAct::Again { branch: self.branch, id: id.to_owned() };
-        if self.ask("again", Request::Tool(T::Traces(again))).is_none() {
+        let rerun = TraceAct::Again { branch: self.branch, id: id.to_owned() };
+        if self.ask("again", Request::Tool(T::Traces(rerun))).is_none() {
             return;
         }
         let stands = |event: &Event| match event {
@@ -305,10 +305,10 @@ impl Work {
         }
         let Event::Tool(ToolEvent::Rerun(view)) = self.client.seen[at].clone() else { panic!() };
         let trace = &view.trace;
-        let told =
+        let record_notices =
             (trace.title(), &view.change, trace.status, &trace.word, trace.bytes, trace.truncated_from, &trace.changed);
-        self.record.note("ran again", &told);
-        self.told(from);
+        self.record.note("ran again", &record_notices);
+        self.record_notices(from);
     }
 }
 
@@ -318,7 +318,7 @@ fn yes() -> (Consent, Option<(RuleScope, Rule)>) {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn servers_of_tools() {
+fn tool_servers() {
     let mut work = Work::new();
     work.servers("list", ServerAct::List);
     work.servers("settle", ServerAct::Settle);
@@ -341,7 +341,7 @@ fn servers_of_tools() {
     );
     let ids = work.traces();
     let kept: Vec<String> = ids.iter().map(|id| format!("{}{id}", pleach::domain::tool::trace::KEPT)).collect();
-    // The second newest of the long results is the whole of the one with 60 lines.
+    // The second newest of the long results is the complete one with 60 lines.
     let path = &kept[kept.len() - 2];
     work.calls(
         "Read on.",
@@ -422,7 +422,7 @@ fn servers_of_tools() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
-fn words_on_calls_and_calls_made_again() {
+fn decisions_on_calls_and_reruns() {
     let mut work = Work::new();
     let always = |scope, tool: &str, on: Option<&str>, verdict| Some((scope, rule(tool, on, verdict)));
     work.calls(
@@ -489,7 +489,7 @@ fn words_on_calls_and_calls_made_again() {
             1 => Consent::No { why: Some("no".into()) },
             _ => Consent::Unasked,
         };
-        work.again(id, &consent);
+        work.rerun(id, &consent);
     }
     let newest = work.traces();
     work.show(&newest[0]);
@@ -500,7 +500,7 @@ fn words_on_calls_and_calls_made_again() {
     let remove = ItemName::Named { text: "1".into(), message: false };
     work.ask("remove", Request::Branch(BranchRequest::RemoveMessage { branch: work.branch, item: remove }));
     work.show(&ids[9]);
-    work.again(&ids[9], &Consent::Unasked);
+    work.rerun(&ids[9], &Consent::Unasked);
     work.client.stop();
     let mut record = work.record;
     record.store(&work.bench);

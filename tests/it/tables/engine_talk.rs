@@ -1,4 +1,5 @@
-//! A conversation through the whole engine, act by act: branches, marks, undo, names, tasks, state, memories, comparisons.
+//! A conversation through the whole engine, step by step: branches, marks, undo, names, tasks, state, memories, and
+//! comparisons.
 
 use super::record::Record;
 use super::same;
@@ -39,7 +40,7 @@ fn model() -> Arc<Model> {
     ])
 }
 
-/// One branch on which all is done.
+/// The branch on which everything happens.
 struct Talk {
     client: Client,
     record: Record,
@@ -54,12 +55,12 @@ impl Talk {
     fn turn(&mut self, draft: &Draft) {
         let closed = self.client.turn(self.branch, draft);
         self.record.note(&format!("turn {:?} {:?}", draft.text, draft.search), &closed);
-        // What the answer used is told when it was found out, not when the turn is over.
+        // Item use is reported when it is known, not at the end of the turn.
         let run = self.client.runs().pop().map(|run| RunCard { uses: None, ..run });
         self.record.note("run", &run);
     }
 
-    /// Nodes of the path, oldest first.
+    /// The nodes of the path, oldest first.
     fn nodes(&mut self) -> Vec<NodeId> {
         self.client.open().nodes.iter().map(|node| node.id).collect()
     }
@@ -179,7 +180,7 @@ fn branches(talk: &mut Talk) {
     talk.ask("bring out", Request::Branch(B::Archive { branch: side.id, archived: false }));
     talk.ask("archive all", Request::Branch(B::Archive { branch, archived: true }));
     talk.ask("diff", Request::Call(CallRequest::DiffPlans { before: None, after: CallSelector::Last(side.id) }));
-    // The engine plans the draft on the screen again by itself; this waits for it.
+    // The engine plans the displayed draft again by itself. This waits for it.
     let _ = talk.client.plan(branch, &message("so?"));
     talk.ask("diff next", Request::Call(CallRequest::DiffPlans { before: None, after: CallSelector::Next(branch) }));
 }

@@ -1,5 +1,5 @@
-//! Work on a folder through the whole engine: code and rules in requests, calls to tools with rules and consent, traces, what
-//! is undone of files, and what the folder says of itself.
+//! Work on a folder through the whole engine: code and rules in requests, tool calls with rules and approval, traces,
+//! undoing file changes, and diagnostics about the folder.
 
 use super::record::Record;
 use super::same;
@@ -16,7 +16,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct,
     Request, RuleAct, ServerAct, SessionRequest, ToolEvent, ToolRequest, TraceAct, TurnRequest,
 };
-use pleach::tools::{Acting, Workspace};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn work() -> Work {
     }
     bench.orient = CodeSettings::default();
     bench.rounds = 9;
-    let space = Workspace::open_acting(&bench.workspace, 3_000, Acting::default()).unwrap();
+    let space = Workspace::open_with_effects(&bench.workspace, 3_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));
     let rules = vec![
         rule("write_file", Some("docs/*"), Verdict::Allow),
@@ -83,7 +83,7 @@ impl Work {
         self.record.ask(&mut self.client, label, request)
     }
 
-    /// A turn in which the model makes these calls; whoever is asked about one says this.
+    /// A turn in which the model makes these calls, with a decision for each call that asks.
     fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: &[(Consent, Option<(RuleScope, Rule)>)]) {
         let script = calls.iter().map(|(name, args)| Say::Call((*name).into(), args.to_string())).collect();
         self.model.then(script);

@@ -1,5 +1,5 @@
-//! What is read of answers: streams in every dialect, bodies that are none, refusals with every status, usage under every
-//! name, and when a failed attempt is made again.
+//! Reading answers: streams in every dialect, bodies that are not streams, refusals with every status, usage under
+//! every name, and retries.
 
 use super::same;
 use pleach::domain::base::ids::RunId;
@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// A request that holds everything that a server may refuse.
+/// A request with every field that a server may refuse.
 const FULL: &str = r#"{"max_tokens":1,"max_completion_tokens":1,"stream_options":{},"temperature":1,
     "tools":[{"type":"function","function":{"name":"read_file"}},{"type":"function","function":{"name":"lsls"}}],
     "messages":[{"role":"system"},{"role":"user"},{"role":"user"}]}"#;
@@ -43,7 +43,7 @@ fn call(value: &Value) -> String {
     delta(&json!({"tool_calls": [value]}))
 }
 
-/// What comes of a body: the deltas, each on a line, and how it ended.
+/// The result of reading a body: one line for each delta, and the outcome.
 fn read(body: &[u8], encoding: Option<&str>, broken: bool) -> String {
     let wire = Wire::new(FULL.into());
     let mut reading = Reading::new(run()).to(&wire).encoded(encoding);
@@ -85,7 +85,7 @@ fn shown(delta: &Delta) -> String {
     }
 }
 
-/// Beginnings of an answer, each with a name.
+/// Beginnings of an answer, by name.
 fn beginnings() -> Vec<(&'static str, String)> {
     let hi = delta(&json!({"content": "hi"}));
     vec![
@@ -127,7 +127,7 @@ fn ends() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn answers_that_begin_and_end_in_every_way() {
+fn every_beginning_and_end_of_an_answer() {
     let mut out = String::new();
     for (begins, beginning) in beginnings() {
         for (ends, end) in ends() {
@@ -144,7 +144,7 @@ fn answers_that_begin_and_end_in_every_way() {
     same("llm_ends", &out);
 }
 
-/// Events of dialects that differ in how they say things.
+/// Events of dialects with different field names and structures.
 #[allow(clippy::too_many_lines, reason = "a list")]
 fn dialects() -> Vec<String> {
     let piece = |index: Option<u64>, id: &str, name: &str, args: &str| {
@@ -193,7 +193,7 @@ fn dialects() -> Vec<String> {
     ]
 }
 
-/// Bodies that are no stream, each with the compression that its header names.
+/// Bodies that are not streams, with the compression in their header.
 fn bodies() -> Vec<(Vec<u8>, Option<&'static str>)> {
     let text = |text: &str| (text.as_bytes().to_vec(), None);
     let whole = r#"{"choices":[{"message":{"content":"hi","tool_calls":[{"id":"a","function":{"name":"lsls","arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"completion_tokens":1}}"#;
@@ -251,7 +251,7 @@ fn answers_in_every_dialect() {
 }
 
 #[test]
-fn whatever_is_cut_and_wherever_it_is_the_same() {
+fn every_split_reads_the_same() {
     for (body, encoding) in dialects().into_iter().map(|body| (body.into_bytes(), None)).chain(bodies()) {
         let expected = read(&body, encoding, false);
         let mut reading = Reading::new(run()).to(&Wire::new(FULL.into())).encoded(encoding);
@@ -263,7 +263,7 @@ fn whatever_is_cut_and_wherever_it_is_the_same() {
     }
 }
 
-/// What servers say when they refuse: message, type, code, parameter.
+/// Refusals: message, type, code, parameter.
 const COMPLAINTS: &[(&str, &str, &str, &str)] = &[
     ("", "", "", ""),
     ("no", "", "402", ""),
@@ -369,7 +369,7 @@ fn refusals_of_every_kind_and_status() {
 }
 
 #[test]
-fn complaints_in_every_shape() {
+fn refusals_in_every_shape() {
     let mut out = String::new();
     for body in [
         r#"{"error":"words"}"#,

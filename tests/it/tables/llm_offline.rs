@@ -1,4 +1,4 @@
-//! What the offline model and recordings answer to many requests.
+//! Answers of the offline model and of recordings to many requests.
 
 use super::same;
 use pleach::domain::base::ids::RunId;
@@ -20,8 +20,8 @@ impl CountTokens for Quarter {
     }
 }
 
-/// What a model says to a request, while the receiver takes so many deltas.
-fn said(model: &dyn Provider, body: &Value, most: usize) -> String {
+/// A model's answer to a request when the receiver stops after a number of deltas.
+fn answer(model: &dyn Provider, body: &Value, most: usize) -> String {
     let mut deltas = Vec::new();
     let wire = Wire::new(body.to_string().into_bytes());
     let outcome = model.post(RunId(Uuid::from_u128(7)), &wire, &mut |delta| {
@@ -54,7 +54,7 @@ fn message(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
-/// Requests, each with what is special about it.
+/// Requests, by what is special about them.
 #[allow(clippy::too_many_lines, reason = "a list")]
 fn requests() -> Vec<Value> {
     let talk = vec![
@@ -116,15 +116,15 @@ fn the_offline_model_answers() {
     let mut out = String::new();
     for request in requests() {
         let name: String = request.to_string().chars().take(400).collect();
-        let _ = write!(out, "{name}\n{}", said(&model, &request, usize::MAX));
+        let _ = write!(out, "{name}\n{}", answer(&model, &request, usize::MAX));
     }
     let last = json!({"messages": [message("user", "Tell me of the cranes")]});
     for most in [1, 2, 3] {
-        let _ = write!(out, "stopped after {most}\n{}", said(&model, &last, most));
+        let _ = write!(out, "stopped after {most}\n{}", answer(&model, &last, most));
     }
     let calls = json!({"messages": [message("user", "call f {}\ncall f {}")], "tools": [{"function": {"name": "f"}}]});
     for most in [2, 3, 4, 5] {
-        let _ = write!(out, "calls stopped after {most}\n{}", said(&model, &calls, most));
+        let _ = write!(out, "calls stopped after {most}\n{}", answer(&model, &calls, most));
     }
     same("llm_offline", &out);
 }
@@ -146,7 +146,7 @@ fn recordings_answer() {
         let _ = write!(
             out,
             "{question}\n{}",
-            said(&scripted, &json!({"messages": [message("user", question)]}), usize::MAX)
+            answer(&scripted, &json!({"messages": [message("user", question)]}), usize::MAX)
         );
     }
     let digest = Wire::new(json!({"messages": [message("user", "q")]}).to_string().into_bytes()).digest;
@@ -158,7 +158,7 @@ fn recordings_answer() {
         let _ = write!(
             out,
             "{question} {most}\n{}",
-            said(&scripted, &json!({"messages": [message("user", question)]}), most)
+            answer(&scripted, &json!({"messages": [message("user", question)]}), most)
         );
     }
     for wrong in [

@@ -1,4 +1,4 @@
-//! What is made of lists of models in the forms of many servers, and what a call says of servers that misbehave.
+//! Model lists in the formats of many servers, and errors of servers that misbehave.
 
 use super::same;
 use crate::support::server::{Request, Server, Step, end, head, json as answer, send, stream, words};
@@ -19,7 +19,7 @@ fn profile(base_url: &str) -> Profile {
     Profile { name: "test".into(), base_url: base_url.into(), model: "m".into(), ..Profile::default() }
 }
 
-/// Lists of models as servers write them.
+/// Model lists as servers write them.
 fn lists() -> Vec<String> {
     let priced = |prompt: serde_json::Value, more: serde_json::Value| {
         let mut pricing = json!({"prompt": prompt, "completion": "0.000002"});
@@ -82,9 +82,9 @@ fn lists_of_models_in_every_form() {
     same("llm_models", &out);
 }
 
-/// Servers of llama.cpp tell the window elsewhere.
+/// llama.cpp reports the window at another address.
 #[test]
-fn windows_told_elsewhere() {
+fn windows_at_other_addresses() {
     let mut out = String::new();
     let lists = [
         json!({"data": [{"id": "a"}]}),
@@ -122,8 +122,8 @@ fn windows_told_elsewhere() {
     same("llm_windows", &out);
 }
 
-/// What a call came to; the address has another port each time, and times are left out.
-fn told(base: &str, deltas: &[Delta], outcome: Outcome) -> String {
+/// The outcome of a call, without the port and times.
+fn outcome_text(base: &str, deltas: &[Delta], outcome: Outcome) -> String {
     let mut out = String::new();
     for delta in deltas.iter().filter(|delta| **delta != Delta::Tick) {
         let _ = writeln!(out, "    {delta:?}");
@@ -154,7 +154,7 @@ fn asked(scripts: Vec<Vec<Step>>, change: impl Fn(&mut Profile)) -> String {
         deltas.push(delta);
         true
     });
-    let mut out = told(&server.base_url(), &deltas, outcome);
+    let mut out = outcome_text(&server.base_url(), &deltas, outcome);
     for request in server.requests() {
         let more: Vec<String> = ["content-type", "accept", "idempotency-key", "authorization", "x-own"]
             .iter()

@@ -1,9 +1,9 @@
-//! Plans of made-up histories under every policy, mode and layout: each row with its reason and what would bring it in, what
-//! differs from the same call made otherwise, and the request's digest.
+//! Plans of generated histories under every policy, mode, and layout: each row with its reason and remedy, the
+//! differences from a variant of the call, and the request's digest.
 
 use super::same;
 use crate::scenarios;
-use crate::support::talk::{self, Looked, On, Own, Quarter, Said, Talk};
+use crate::support::talk::{self, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::context::explain::variant;
 use pleach::context::render::edited;
@@ -22,7 +22,7 @@ use pleach::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels};
 use pleach::domain::planning::what_if::Figures;
 use std::fmt::Write as _;
 
-/// Numbers that look thrown, the same in every run (a split mix).
+/// Deterministic pseudo-random numbers (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -55,24 +55,26 @@ fn text(dice: &mut Dice, name: &str, most: u64) -> String {
     format!("{name} {}", "words of it ".repeat(1 + dice.size(most)).trim_end())
 }
 
-fn turn(dice: &mut Dice, number: usize) -> Vec<Said> {
-    let mut said =
-        vec![Said { image: dice.chance(14), ..Said::new(Role::User, text(dice, &format!("t{number}q"), 14)) }];
+fn turn(dice: &mut Dice, number: usize) -> Vec<TalkMessage> {
+    let mut said = vec![TalkMessage {
+        image: dice.chance(14),
+        ..TalkMessage::new(Role::User, text(dice, &format!("t{number}q"), 14))
+    }];
     if dice.chance(16) {
-        said.push(Said::new(Role::System, "foreign orders"));
+        said.push(TalkMessage::new(Role::System, "foreign orders"));
     }
     for round in 0..dice.size(3) {
         let ids: Vec<String> = (0..=dice.size(2)).map(|at| format!("c{round}{at}")).collect();
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-        said.push(Said::calling(if dice.chance(2) { "I look." } else { "" }, &names));
+        said.push(TalkMessage::calling(if dice.chance(2) { "I look." } else { "" }, &names));
         for id in names {
             if !dice.chance(9) {
-                said.push(Said::result(id, "line of output\n".repeat(dice.size(120))));
+                said.push(TalkMessage::result(id, "line of output\n".repeat(dice.size(120))));
             }
         }
     }
     let state = if dice.chance(5) { "\n\n---STATE---\ngoal: done\n---END STATE---" } else { "" };
-    said.push(Said::new(Role::Assistant, format!("{}{state}", text(dice, &format!("t{number}a"), 40))));
+    said.push(TalkMessage::new(Role::Assistant, format!("{}{state}", text(dice, &format!("t{number}a"), 40))));
     let bar = dice.one(&[None, None, None, None, None, None, Some(SendBarrier::Hidden), Some(SendBarrier::Removed)]);
     let at = dice.size(said.len() as u64);
     said[at].bar = bar;
@@ -96,7 +98,7 @@ fn facts(dice: &mut Dice, many: u32, number: usize) -> TurnFacts {
     }
 }
 
-fn marks(dice: &mut Dice, turns: &[Vec<Said>]) -> Vec<(On, MarkKind)> {
+fn marks(dice: &mut Dice, turns: &[Vec<TalkMessage>]) -> Vec<(MarkTarget, MarkKind)> {
     let kinds = [
         MarkKind::Sticky,
         MarkKind::leased(2),
@@ -109,16 +111,16 @@ fn marks(dice: &mut Dice, turns: &[Vec<Said>]) -> Vec<(On, MarkKind)> {
     let mut marks = Vec::new();
     for (at, said) in turns.iter().enumerate() {
         match dice.below(9) {
-            0 => marks.push((On::Turn(at), dice.one(&kinds))),
-            1 => marks.push((On::Message(at, dice.size(said.len() as u64)), dice.one(&kinds))),
+            0 => marks.push((MarkTarget::Turn(at), dice.one(&kinds))),
+            1 => marks.push((MarkTarget::Message(at, dice.size(said.len() as u64)), dice.one(&kinds))),
             _ => {}
         }
     }
     if dice.chance(3) {
-        marks.push((On::Note("note of the person".into()), dice.one(&kinds[..4])));
+        marks.push((MarkTarget::Note("note of the person".into()), dice.one(&kinds[..4])));
     }
     if dice.chance(3) {
-        marks.push((On::Memory("m1 is what was remembered".into()), dice.one(&kinds)));
+        marks.push((MarkTarget::Memory("m1 is what was remembered".into()), dice.one(&kinds)));
     }
     marks
 }
@@ -142,8 +144,8 @@ fn policies() -> Vec<PolicySpec> {
     all
 }
 
-fn own(dice: &mut Dice) -> Vec<Own> {
-    let mut own = vec![Own { section: Section::System, text: "Be exact.".into() }];
+fn own(dice: &mut Dice) -> Vec<OwnText> {
+    let mut own = vec![OwnText { section: Section::System, text: "Be exact.".into() }];
     for (section, text) in [
         (Section::Guidelines, "own-rules always test"),
         (Section::State, "goal: ship it"),
@@ -153,7 +155,7 @@ fn own(dice: &mut Dice) -> Vec<Own> {
         (Section::QuotedReply, "what was said"),
     ] {
         if dice.chance(3) {
-            own.push(Own { section, text: text.repeat(1 + dice.size(4)) });
+            own.push(OwnText { section, text: text.repeat(1 + dice.size(4)) });
         }
     }
     own
@@ -163,12 +165,14 @@ fn own(dice: &mut Dice) -> Vec<Own> {
 fn history(seed: u64) -> Talk {
     let mut dice = Dice(seed);
     let many = 3 + dice.size(9);
-    let turns: Vec<Vec<Said>> = (0..many).map(|number| turn(&mut dice, number)).collect();
+    let turns: Vec<Vec<TalkMessage>> = (0..many).map(|number| turn(&mut dice, number)).collect();
     let all = policies();
     let policy = all[usize::try_from(seed).unwrap() % all.len()].clone();
     let marks = marks(&mut dice, &turns);
     let free: Vec<usize> = (0..many / 2)
-        .filter(|at| !marks.iter().any(|(on, _)| matches!(on, On::Turn(of) | On::Message(of, _) if of == at)))
+        .filter(|at| {
+            !marks.iter().any(|(on, _)| matches!(on, MarkTarget::Turn(of) | MarkTarget::Message(of, _) if of == at))
+        })
         .collect();
     let summary = (dice.chance(3) && !free.is_empty()).then(|| (free.clone(), text(&mut dice, "summary", 20)));
     let session = (dice.chance(4) && !free.is_empty()).then(|| (free, text(&mut dice, "session", 9)));
@@ -177,7 +181,7 @@ fn history(seed: u64) -> Talk {
     let mut fits: Vec<(usize, usize)> = (0..dice.size(5)).map(|_| place(&mut dice)).collect();
     fits.sort_unstable();
     fits.dedup();
-    let looked = Looked {
+    let search_results = SearchResults {
         fits,
         memories: (1..=dice.size(3)).map(|n| format!("m{n} is what was remembered")).collect(),
         suggested: vec![place(&mut dice)],
@@ -190,12 +194,12 @@ fn history(seed: u64) -> Talk {
         own: own(&mut dice),
         open: if dice.chance(4) {
             vec![
-                Said::new(Role::User, "what now"),
-                Said::calling("", &["o1", "o2"]),
-                Said::result("o1", "output\n".repeat(60)),
+                TalkMessage::new(Role::User, "what now"),
+                TalkMessage::calling("", &["o1", "o2"]),
+                TalkMessage::result("o1", "output\n".repeat(60)),
             ]
         } else {
-            vec![Said::new(Role::User, text(&mut dice, "now", 6))]
+            vec![TalkMessage::new(Role::User, text(&mut dice, "now", 6))]
         },
         state_request: dice.chance(3).then(|| "keep the state".to_owned()),
         inactive_marks: if dice.chance(4) { vec![(MarkKind::Sticky, 40), (MarkKind::Exclude, 9)] } else { Vec::new() },
@@ -210,7 +214,7 @@ fn history(seed: u64) -> Talk {
         budget: dice.one(&[60, 220, 400, 700, 1_200, 2_500, 9_000]),
         tools: dice.size(3),
         lane: dice.one(&["", "a"]).into(),
-        looked,
+        search_results,
         ..Talk::default()
     };
     talk.dialect.strict_alternation = dice.chance(4);
@@ -227,7 +231,7 @@ fn history(seed: u64) -> Talk {
     talk
 }
 
-/// A plan with all that its request was made of.
+/// A plan with everything its request is made of.
 struct Solved {
     input: PlanInput,
     plan: ContextPlan,
@@ -236,7 +240,7 @@ struct Solved {
 }
 
 fn solve(talk: &Talk, out: &mut String) -> Option<Solved> {
-    let (input, bag) = talk::gather(talk, Encoding::Approximate, &Quarter);
+    let (input, bag) = talk::build_input(talk, Encoding::Approximate, &Quarter);
     let before = already_in(&input, 100).map(|known| (known.rows.len(), known.closed.len()));
     let _ = writeln!(
         out,
@@ -250,13 +254,13 @@ fn solve(talk: &Talk, out: &mut String) -> Option<Solved> {
     );
     match plan(&input) {
         Err(blocked) => {
-            let _ = writeln!(out, "{}", scenarios::refused(&blocked));
+            let _ = writeln!(out, "{}", scenarios::blocked_text(&blocked));
             None
         }
         Ok(plan) => {
             let (wire, outline) = render::render(&plan, &input.shape, &bag).unwrap();
             let anchor = plan.anchor.as_ref().map(|anchor| (anchor.form, anchor.budget, anchor.shortened_to.is_some()));
-            let _ = writeln!(out, "{}", scenarios::told(&plan, &[]));
+            let _ = writeln!(out, "{}", scenarios::plan_text(&plan, &[]));
             let _ = writeln!(
                 out,
                 "framing {} tools {} anchor {anchor:?} digest {}",
@@ -273,7 +277,7 @@ fn label(row: &Row) -> String {
     format!("{} {:?} {}", row.kind.name(), row.source.turn, row.tokens)
 }
 
-/// What differs from one call to the other, with causes.
+/// The differences between two calls, with causes.
 fn differences(before: &Solved, after: &Solved, out: &mut String) {
     let (found, (same, tokens)) = deltas(&before.plan, &after.plan, &|_, _| false);
     let on_path = |_: Hash| true;
@@ -308,7 +312,7 @@ fn differences(before: &Solved, after: &Solved, out: &mut String) {
     );
 }
 
-/// The call without its first and last row, for another model, and written by hand.
+/// The call without its first and last row, for another model, and edited by hand.
 fn changed(solved: &Solved, out: &mut String) {
     let Solved { input, plan, wire, outline, .. } = solved;
     let rows: Vec<&Row> = plan.included().collect();
@@ -349,7 +353,7 @@ fn changed(solved: &Solved, out: &mut String) {
 }
 
 #[test]
-fn made_up_histories() {
+fn generated_histories() {
     for part in 0..4 {
         let mut out = String::new();
         for seed in part * 14..(part + 1) * 14 {
@@ -371,7 +375,7 @@ fn made_up_histories() {
     }
 }
 
-/// A request as it is sent, for each role of instructions.
+/// A request as sent, for each role of instructions.
 #[test]
 fn requests_as_they_are_sent() {
     let mut out = String::new();

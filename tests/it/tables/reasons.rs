@@ -1,5 +1,5 @@
-//! Every reason in words, who decided it, and the causes that are told for an item whose reason, form or place changed:
-//! without anything between two calls, after each kind of act, and under other settings.
+//! Every reason in words, who decided it, and the causes that are shown for an item whose reason, form, or place
+//! changed: with nothing between two calls, after each kind of act, and under other settings.
 
 use super::same;
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
@@ -28,8 +28,8 @@ fn skips() -> [SkipWhy; 7] {
     [NotWanted, Indexing, NothingToFind, NoContent, Unknown, Common, Faint]
 }
 
-/// Reasons for which an item goes.
-fn going() -> Vec<Reason> {
+/// Reasons for including an item.
+fn inclusion_reasons() -> Vec<Reason> {
     use Reason as R;
     vec![
         R::Instructions,
@@ -66,8 +66,8 @@ fn going() -> Vec<Reason> {
     ]
 }
 
-/// Reasons for which an item stays out.
-fn staying() -> Vec<Reason> {
+/// Reasons for leaving an item out.
+fn exclusion_reasons() -> Vec<Reason> {
     use Reason as R;
     let because = SkipWhy::Common;
     vec![
@@ -111,7 +111,7 @@ fn staying() -> Vec<Reason> {
 #[test]
 fn reasons_in_words() {
     let mut out = String::new();
-    let (goes, stays) = (going(), staying());
+    let (goes, stays) = (inclusion_reasons(), exclusion_reasons());
     let more = [
         Reason::StateRequested { older: false },
         Reason::Leased { left: 1, engine: false },
@@ -158,7 +158,7 @@ fn memory_id() -> MemoryId {
     MemoryId(Uuid::from_u128(5))
 }
 
-/// What a row of this kind is about.
+/// The atom of a row of this kind.
 fn atom(kind: RowKind) -> Atom {
     let (user, tip) = (Hash::of(b"user"), Hash::of(b"tip"));
     match kind {
@@ -221,7 +221,7 @@ fn plan(row: Option<Row>) -> ContextPlan {
     }
 }
 
-/// The acts between two calls, by name: each alone.
+/// Single acts between two calls, by name.
 fn acts(about: Atom) -> Vec<(&'static str, Operation)> {
     let (branch, session) = (BranchId(Uuid::from_u128(2)), SessionId(Uuid::from_u128(1)));
     let memory: Memory = serde_json::from_value(serde_json::json!({
@@ -267,7 +267,7 @@ fn causes(before: &ContextPlan, after: &ContextPlan, ops: &[Operation], on_path:
     let on_path = |_: Hash| on_path;
     let between = ChangesBetweenCalls { steps: &[], ops, on_path: &on_path, name: "main" };
     let (found, _) = deltas(before, after, &|_, _| false);
-    let told = found.iter().map(|delta| {
+    let write_causes = found.iter().map(|delta| {
         let causes = cause::causes(delta, before, after, &between);
         let causes = causes.iter().map(|cause| {
             let at = cause.at.map_or_else(String::new, |at| format!(" at {at}"));
@@ -275,11 +275,11 @@ fn causes(before: &ContextPlan, after: &ContextPlan, ops: &[Operation], on_path:
         });
         format!("{}: {}", delta.kind().title(), causes.collect::<Vec<_>>().join(" | "))
     });
-    told.collect::<Vec<_>>().join("; ")
+    write_causes.collect::<Vec<_>>().join("; ")
 }
 
-/// The causes by themselves, and those acts and settings that give others.
-fn told(out: &mut String, head: &str, before: Option<Row>, after: Option<Row>, about: Atom) {
+/// The default causes, and the acts and settings that give others.
+fn write_causes(out: &mut String, head: &str, before: Option<Row>, after: Option<Row>, about: Atom) {
     let (before, after) = (plan(before), plan(after));
     let alone = causes(&before, &after, &[], true);
     let mut others = vec![("elsewhere", causes(&before, &after, &[], false))];
@@ -303,23 +303,23 @@ fn told(out: &mut String, head: &str, before: Option<Row>, after: Option<Row>, a
 #[test]
 fn causes_by_reason() {
     let mut out = String::new();
-    let (goes, stays) = (going(), staying());
+    let (goes, stays) = (inclusion_reasons(), exclusion_reasons());
     let (recent, old) = (Reason::Recent, Reason::OutsideWindow);
     let turn = |reason: &Reason, goes| Some(row(RowKind::Turn, reason, goes, 50, Form::Full));
     let about = atom(RowKind::Turn);
     for reason in &goes {
-        told(&mut out, &format!("+{}", reason.name()), None, turn(reason, true), about);
-        told(&mut out, &format!("-{} +recent", reason.name()), turn(reason, true), turn(&recent, true), about);
-        told(&mut out, &format!("-outside +{}", reason.name()), turn(&old, false), turn(reason, true), about);
+        write_causes(&mut out, &format!("+{}", reason.name()), None, turn(reason, true), about);
+        write_causes(&mut out, &format!("-{} +recent", reason.name()), turn(reason, true), turn(&recent, true), about);
+        write_causes(&mut out, &format!("-outside +{}", reason.name()), turn(&old, false), turn(reason, true), about);
     }
     for reason in &stays {
-        told(&mut out, &format!("recent -{}", reason.name()), turn(&recent, true), turn(reason, false), about);
-        told(&mut out, &format!("{} +recent", reason.name()), turn(reason, false), turn(&recent, true), about);
+        write_causes(&mut out, &format!("recent -{}", reason.name()), turn(&recent, true), turn(reason, false), about);
+        write_causes(&mut out, &format!("{} +recent", reason.name()), turn(reason, false), turn(&recent, true), about);
     }
     same("causes_by_reason", &out);
 }
 
-/// What is gone, or is sent longer or shorter, by the kind of its row.
+/// Missing, longer, or shorter items, by the kind of row.
 #[test]
 fn causes_by_kind() {
     let mut out = String::new();
@@ -327,21 +327,21 @@ fn causes_by_kind() {
         let at = |reason: &Reason, tokens, form| Some(row(kind, reason, true, tokens, form));
         for reason in [Reason::Recent, Reason::Retrieved { rank: 1 }, Reason::ErrorResolved] {
             let before = at(&reason, 50, Form::Full);
-            told(&mut out, &format!("{} gone {}", kind.name(), reason.name()), before, None, atom(kind));
+            write_causes(&mut out, &format!("{} gone {}", kind.name(), reason.name()), before, None, atom(kind));
         }
         for (tokens, form) in [(20, Form::Full), (20, Form::Cut(9)), (80, Form::Full), (80, Form::Elided)] {
             let (before, after) = (at(&Reason::Recent, 50, Form::Full), at(&Reason::Recent, tokens, form));
-            told(&mut out, &format!("{} {tokens} {form:?}", kind.name()), before, after, atom(kind));
+            write_causes(&mut out, &format!("{} {tokens} {form:?}", kind.name()), before, after, atom(kind));
         }
     }
     let module = |stands: &str| Reason::Module { by: "a".into(), stands: stands.into() };
-    let shapes = going().into_iter().chain([module("stale")]).map(|after| (Reason::Relevant, after));
+    let shapes = inclusion_reasons().into_iter().chain([module("stale")]).map(|after| (Reason::Relevant, after));
     let own = [("stale", "fresh"), ("fresh", "stale"), ("stale", "stale"), ("stale", "older")];
     let own = own.map(|(before, after)| (module(before), module(after)));
     for (old, new) in shapes.chain(own).chain([(Reason::Open, Reason::Recent), (Reason::Open, Reason::Open)]) {
         let of = |reason: &Reason, tokens| Some(row(RowKind::Code, reason, true, tokens, Form::Full));
         let head = format!("{} > {}", old.sentence(), new.name());
-        told(&mut out, &head, of(&old, 50), of(&new, 60), atom(RowKind::Code));
+        write_causes(&mut out, &head, of(&old, 50), of(&new, 60), atom(RowKind::Code));
     }
     same("causes_by_kind", &out);
 }
@@ -371,7 +371,7 @@ fn steps_in_words() {
     for (by, reason) in [(Actor::Engine, "its turn is over"), (Actor::Model, "decided by the person")] {
         let _ = writeln!(out, "{}", step(by, None, Suggested, reason));
     }
-    // A step of the item, of its message, and of something else; the newest two are told.
+    // A step about the item, about its message, and about something else. The newest two are shown.
     let turn = |reason: &Reason, goes| plan(Some(row(RowKind::Turn, reason, goes, 50, Form::Full)));
     let (before, after) = (turn(&Reason::Sticky, true), turn(&Reason::OutsideWindow, false));
     let about = [atom(RowKind::Turn), Atom::Message { node: Hash::of(b"tip") }, Atom::Message { node: Hash::of(b"x") }];

@@ -1,6 +1,6 @@
-//! Writes down what an engine answers, request by request, and what its store holds at the end. Ids, hashes and times are
-//! numbered in the order in which they appear; empty fields are left out.
-//! Not for: events that come by themselves; their order is not told.
+//! Records an engine's answers, request by request, and the content of its store at the end. Ids, hashes, and times are
+//! numbered in order of appearance, and empty fields are left out.
+//! Not for: unrequested events, whose order may vary.
 
 use crate::support::bench::{Bench, Client};
 use pleach::domain::base::hash::Hash;
@@ -9,10 +9,10 @@ use regex::{Captures, Regex};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// Longest line to which nested values are put together.
+/// The longest line to which nested values are joined.
 const WIDTH: usize = 150;
 
-/// See the module.
+/// A record of answers.
 pub(crate) struct Record {
     out: String,
     folder: String,
@@ -34,8 +34,8 @@ impl Record {
         }
     }
 
-    /// A text in which nothing stands that differs from run to run.
-    fn settled(&mut self, text: &str) -> String {
+    /// Replaces everything that differs between runs.
+    fn normalized(&mut self, text: &str) -> String {
         let text = text.replace(&self.folder, "DIR");
         let text = self.times.replace_all(&text, "T");
         let names = &mut self.names;
@@ -50,7 +50,7 @@ impl Record {
                     .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
                     .clone();
                 if name.len() == 36 {
-                    // People are shown the end of an id, or its beginning.
+                    // People see the end of an id, or its beginning.
                     names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
                     names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
                 }
@@ -59,31 +59,31 @@ impl Record {
             .into_owned()
     }
 
-    /// The first part of a long text. What is not shown gets no name.
+    /// The beginning of a long text. Ids after the cut get no number.
     fn beginning(&mut self, text: &str) -> String {
         let mut shown = String::new();
         for part in text.split_inclusive(',') {
             if shown.chars().count() > 400 {
                 break;
             }
-            shown.push_str(&self.settled(part));
+            shown.push_str(&self.normalized(part));
         }
         shown.chars().take(400).collect()
     }
 
-    /// A heading.
+    /// Adds a heading.
     pub(crate) fn say(&mut self, words: &str) {
         let _ = writeln!(self.out, "== {words}");
     }
 
-    /// Any value.
+    /// Adds a value.
     pub(crate) fn note(&mut self, label: &str, value: &impl std::fmt::Debug) {
-        let lines = told(&format!("{value:#?}"));
-        let lines = self.settled(&lines);
+        let lines = compacted(&format!("{value:#?}"));
+        let lines = self.normalized(&lines);
         let _ = writeln!(self.out, "-- {label}\n{lines}");
     }
 
-    /// Asks, and writes down what came of it.
+    /// Sends a request and records the answer.
     pub(crate) fn ask(&mut self, client: &mut Client, label: &str, request: Request) -> Option<Answer> {
         match client.ask(request) {
             Ok(answer) => {
@@ -97,16 +97,16 @@ impl Record {
         }
     }
 
-    /// The rows of every table of the store, without those that hold only bytes for machines, and without the counts of
-    /// tokens, which are kept for what any plan happened to need.
+    /// Records the rows of every table in the store, except tables of binary data and cached token counts, which depend
+    /// on earlier plans.
     pub(crate) fn store(&mut self, bench: &Bench) {
         let file = rusqlite::Connection::open(bench.store_path()).unwrap();
         let mut names = file
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
             .unwrap();
         let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let told = |name: &&String| !["_fts", "search_", "token_count"].iter().any(|part| name.contains(part));
-        for name in names.iter().filter(told) {
+        let compacted = |name: &&String| !["_fts", "search_", "token_count"].iter().any(|part| name.contains(part));
+        for name in names.iter().filter(compacted) {
             let mut rows = file.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
             let columns: Vec<String> = rows.column_names().into_iter().map(str::to_owned).collect();
             let mut all: Vec<String> = Vec::new();
@@ -118,13 +118,13 @@ impl Record {
                     .map(|(at, column)| format!("{column}={}", cell(row.get_ref(at).unwrap())));
                 all.push(cells.filter(|cell| !cell.ends_with('=')).collect::<Vec<_>>().join(" "));
             }
-            let told: Vec<String> = all.iter().map(|row| self.beginning(row)).collect();
-            let told = told.join("\n");
-            let _ = writeln!(self.out, "-- table {name}: {} rows\n{told}", all.len());
+            let compacted: Vec<String> = all.iter().map(|row| self.beginning(row)).collect();
+            let compacted = compacted.join("\n");
+            let _ = writeln!(self.out, "-- table {name}: {} rows\n{compacted}", all.len());
         }
     }
 
-    /// All of it.
+    /// The complete record.
     pub(crate) fn end(self) -> String {
         self.out
     }
@@ -143,8 +143,8 @@ fn cell(value: rusqlite::types::ValueRef<'_>) -> String {
     }
 }
 
-/// Pretty lines with what fits put on one line, and without empty fields.
-fn told(pretty: &str) -> String {
+/// Joins short nested values and drops empty fields of a pretty-printed value.
+fn compacted(pretty: &str) -> String {
     let lines: Vec<&str> = pretty.lines().filter(|line| !is_empty(line)).collect();
     let mut out = Vec::new();
     let mut at = 0;
@@ -156,7 +156,7 @@ fn told(pretty: &str) -> String {
 
 fn is_empty(line: &str) -> bool {
     let field = line.trim().trim_end_matches(',').split_once(": ");
-    // A time may be nothing on one machine and something on another.
+    // A time may be zero on one machine and not on another.
     matches!(field, Some((name, "None" | "[]" | "{}" | "\"\"" | "false" | "0")) if !name.ends_with("_ms"))
 }
 
@@ -164,7 +164,7 @@ fn depth(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Puts the value that begins at a line, and gives the place behind it.
+/// Writes the value that starts at a line, and returns the index after it.
 fn put(lines: &[&str], at: usize, out: &mut Vec<String>) -> usize {
     let opens = lines[at].ends_with(['{', '[', '(']);
     let end = (at + 1..lines.len()).find(|next| depth(lines[*next]) <= depth(lines[at]));

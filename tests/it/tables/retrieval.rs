@@ -1,5 +1,5 @@
-//! What is found for questions over a conversation: the signs of each question, the gate, the hits with the parts of their
-//! scores, and the cards that fit.
+//! Search results for questions about a conversation: the terms of each question, the gate, the hits with the parts of
+//! their scores, and the cards that fit.
 
 use super::{corpus, same};
 use pleach::domain::base::hash::Hash;
@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// A conversation that was indexed.
+/// An indexed conversation.
 struct Talk {
     index: Index,
     path: Vec<u32>,
@@ -39,7 +39,7 @@ impl Texts for Talk {
     }
 }
 
-/// The conversation as it is, with names of its speakers, or put together to long messages.
+/// The conversation as it is, with speaker names, or joined to long messages.
 fn talk(named: bool, join: usize) -> Talk {
     let mut talk = Talk { index: Index::new(), path: Vec::new(), texts: HashMap::new() };
     let mut at = 1_770_000_000;
@@ -108,7 +108,7 @@ fn filled(out: &mut String, filled: &Filled) {
     let _ = writeln!(out, "    {} tokens", filled.tokens);
 }
 
-/// Looks a question up under everything that can be set.
+/// Searches for a question under all settings.
 fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)]>, filter: &Filter) -> String {
     let mut out = String::new();
     let ask =
@@ -157,7 +157,7 @@ fn shape(talk: &Talk, scope: &Scope) -> String {
 }
 
 #[test]
-fn what_is_found_for_questions() {
+fn results_for_questions() {
     let nothing = Filter::default();
     for (name, named, join) in [("short", false, 1), ("named", true, 1), ("long", false, 4)] {
         let talk = talk(named, join);
@@ -171,7 +171,7 @@ fn what_is_found_for_questions() {
 }
 
 #[test]
-fn what_is_found_by_meaning_and_under_filters() {
+fn semantic_and_filtered_results() {
     let talk = talk(false, 1);
     let mut out = String::new();
     let every_second: Vec<u32> = talk.path.iter().copied().filter(|number| number % 3 != 1).collect();
@@ -192,7 +192,7 @@ fn what_is_found_by_meaning_and_under_filters() {
 }
 
 #[test]
-fn questions_are_told_apart_by_their_words() {
+fn terms_of_questions() {
     let mut out = String::new();
     let mut clusters = Clusters::default();
     for (number, question) in QUESTIONS.iter().enumerate() {

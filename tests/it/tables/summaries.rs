@@ -1,5 +1,5 @@
-//! Summaries of a conversation: what must not be lost, the extract at several sizes, what is kept word for word, and the
-//! parts for a model.
+//! Summaries of a conversation: facts that must not be lost, extracts of several sizes, quoted parts, and the parts for
+//! a model.
 
 use super::{corpus, same};
 use pleach::context::summary::survive::{RequiredFacts, lacks};
@@ -11,7 +11,7 @@ use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::draft::{KeepReason, MissingFact, SourceMessage, SourceTurn};
 use std::fmt::Write as _;
 
-/// The conversation as closed turns; numbers from 1.
+/// The conversation as closed turns, numbered from 1.
 fn turns() -> Vec<SourceTurn> {
     let mut turns: Vec<SourceTurn> = Vec::new();
     for line in corpus::lines() {
@@ -46,7 +46,7 @@ fn fact(fact: &MissingFact) -> String {
 }
 
 #[test]
-fn what_must_not_be_lost() {
+fn facts_that_must_not_be_lost() {
     let mut out = String::new();
     let all = RequiredFacts::of(&turns());
     let _ = writeln!(out, "{} facts", all.len());
@@ -94,7 +94,7 @@ fn extracts_of_several_sizes() {
 }
 
 #[test]
-fn what_a_question_names_that_a_text_lacks() {
+fn named_facts_that_a_text_lacks() {
     let text = "The port is 8443, the limit 1,500 ms; see `src/main.rs`, TokenBucket and \"too many open files\". \
                 Error E0382 came of https://example.org/a?b=1, exit code 137. Should the index grow each night?";
     let mut out = String::new();

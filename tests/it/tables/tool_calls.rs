@@ -1,19 +1,19 @@
-//! What the tools answer to many calls in one folder: every argument in every shape, every kind of file, rules that keep
-//! files back, and changes that are taken whole, in part or not at all.
+//! Results of many tool calls in one folder: arguments of every form, files of every kind, rules that deny files, and
+//! changes that are applied completely, in part, or not at all.
 
 use super::same;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::consent::{Rule, ToolEffect, Verdict};
 use pleach::domain::tool::trace::{Done, RunTools, ToolObserver};
 use pleach::domain::tool::visibility::FileVisibility;
-use pleach::tools::{Acting, Workspace, compared};
+use pleach::tools::{EffectOptions, Workspace, compared};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// Answers hold so many bytes.
+/// The size limit of results in bytes.
 const LIMIT: usize = 400;
 
 struct Watch(FileVisibility, bool);
@@ -28,7 +28,7 @@ impl ToolObserver for Watch {
     }
 }
 
-/// A folder in which there is something of everything.
+/// A folder with examples of everything.
 struct Place {
     outer: TempDir,
     space: Workspace,
@@ -83,7 +83,8 @@ impl Place {
             std::os::unix::fs::symlink(to, root.join(name)).unwrap();
         }
         let hidden: Vec<PathBuf> = vec![root.join("own"), root.join("nowhere")];
-        let space = Workspace::open_acting(&root, LIMIT, Acting { hidden, ..Acting::default() }).unwrap();
+        let space =
+            Workspace::open_with_effects(&root, LIMIT, EffectOptions { hidden, ..EffectOptions::default() }).unwrap();
         Self { outer, space, out: String::new() }
     }
 
@@ -107,7 +108,7 @@ impl Place {
         ));
     }
 
-    /// One call, worked out and done, with these parts of its changes.
+    /// One call, prepared and carried out with some of its hunks.
     fn call(&mut self, name: &str, args: &Value, hunks: &[Vec<bool>], watch: &Watch) {
         let text = args.as_str().map_or_else(|| args.to_string(), str::to_owned);
         let _ = writeln!(self.out, "{name} {} {hunks:?}", text.chars().take(300).collect::<String>());
@@ -138,13 +139,13 @@ impl Place {
         self.done(&done);
     }
 
-    fn looks(&mut self, name: &str, all: &[Value]) {
+    fn read_calls(&mut self, name: &str, all: &[Value]) {
         for args in all {
             self.call(name, args, &[], &Watch(FileVisibility::default(), false));
         }
     }
 
-    /// Files that were changed or made.
+    /// The content of a changed or created file.
     fn file(&mut self, name: &str) {
         let text = fs::read_to_string(self.outer.path().join("in").join(name));
         self.note(&format!("{name} holds {:?}", text.map_err(|error| error.kind())));
@@ -153,7 +154,7 @@ impl Place {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list")]
-fn looking() {
+fn reading_tools() {
     let mut place = Place::new();
     let shapes = [
         json!(""),
@@ -206,8 +207,8 @@ fn looking() {
         json!({"path": ".git/config"}),
         json!({"path": "target/out.rs"}),
     ];
-    place.looks("read_file", &shapes);
-    place.looks(
+    place.read_calls("read_file", &shapes);
+    place.read_calls(
         "list_dir",
         &[
             json!({}),
@@ -223,7 +224,7 @@ fn looking() {
             json!({"depth": 0}),
         ],
     );
-    place.looks(
+    place.read_calls(
         "search",
         &[
             json!({}),
@@ -249,7 +250,7 @@ fn looking() {
         ],
     );
     for name in ["run_it", "write", ""] {
-        place.looks(name, &[json!({})]);
+        place.read_calls(name, &[json!({})]);
     }
     let stopped = Watch(FileVisibility::default(), true);
     place.call("read_file", &json!({"path": "notes.txt"}), &[], &stopped);
@@ -257,7 +258,7 @@ fn looking() {
 }
 
 #[test]
-fn looking_under_rules() {
+fn reading_tools_under_rules() {
     let mut place = Place::new();
     let rule = |tool: &str, on: Option<&str>, verdict| Rule { tool: tool.into(), on: on.map(str::to_owned), verdict };
     let rules = [
@@ -329,17 +330,17 @@ fn kept_results_are_read_in_parts() {
     }
     let keeps = place.space.keeps();
     place.note(&format!("{keeps}"));
-    let looking = Workspace::open(&place.outer.path().join("in"), 1).unwrap();
-    let keeps = looking.keeps();
-    let names: Vec<String> = looking.specs().into_iter().map(|spec| spec.name).collect();
+    let reading_tools = Workspace::open(&place.outer.path().join("in"), 1).unwrap();
+    let keeps = reading_tools.keeps();
+    let names: Vec<String> = reading_tools.specs().into_iter().map(|spec| spec.name).collect();
     place.note(&format!("{keeps} {names:?}"));
     for name in ["edit_file", "write_file", "run"] {
-        let output = looking.deed(name, "{}").unwrap_err();
+        let output = reading_tools.deed(name, "{}").unwrap_err();
         place.note(&output.body);
         let output = place.space.run(name, "{}", &|| false);
         place.note(&output.body);
     }
-    let refused = looking.put_back("notes.txt", None, Some("x"));
+    let refused = reading_tools.put_back("notes.txt", None, Some("x"));
     place.note(&format!("{refused:?}"));
     for spec in place.space.specs() {
         place.note(&format!("{} {} {}", spec.name, spec.description, spec.parameters));
@@ -349,7 +350,7 @@ fn kept_results_are_read_in_parts() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list")]
-fn changing() {
+fn changing_tools() {
     let mut place = Place::new();
     let open = Watch(FileVisibility::default(), false);
     let edit = |old: &str, new: &str| json!({"old": old, "new": new});

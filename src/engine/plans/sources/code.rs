@@ -410,7 +410,7 @@ fn look(
         unknown: scope.unknown.clone(),
     };
     if scope.is_empty() && beside.is_empty() {
-        looked.silent = if says { choose::silent(index, asked, &hits, asks) } else { Some(SkipWhy::NoContent) };
+        looked.silent = if says { choose::skip_reason(index, asked, &hits, asks) } else { Some(SkipWhy::NoContent) };
         if looked.silent.is_some() {
             return looked;
         }

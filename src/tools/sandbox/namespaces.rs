@@ -1,8 +1,8 @@
-//! Namespaces of a command: its own mounts, where everything is read-only but what it may write; its own processes, so
-//! that it neither sees nor reaches any other; its own shared memory.
+//! A command's namespaces: its own mounts, read-only except where the command may write; its own processes, so that it
+//! neither sees nor reaches others; its own shared memory.
 //! Not for: which files it may open (`landlock`) and which calls it may make (`seccomp`).
 
-use super::{Orders, Space};
+use super::{Instructions, Namespaces};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
@@ -13,18 +13,18 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-/// Takes this process into new namespaces. Of a new one for processes only what it starts is a part.
+/// Moves this process into new namespaces. A new process namespace contains only its children.
 ///
 /// # Errors
-/// A sentence: the system does not allow it.
-pub(crate) fn enter(orders: &Orders, space: Space) -> Result<(), String> {
-    if space == Space::None {
+/// A sentence when the system does not allow it.
+pub(crate) fn enter(instructions: &Instructions, namespaces: Namespaces) -> Result<(), String> {
+    if namespaces == Namespaces::None {
         return Ok(());
     }
     let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
-    flags.set(UnshareFlags::NEWPID, space == Space::Whole);
+    flags.set(UnshareFlags::NEWPID, namespaces == Namespaces::Full);
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    // Root may not need a namespace of users, in which other people's files in the workspace could not be written.
+    // Root may do without a user namespace, in which other users' files in the workspace could not be written.
     if !(user.is_root() && unshare(flags).is_ok()) {
         unshare(flags | UnshareFlags::NEWUSER).map_err(|error| told("opened", error))?;
         let map = |file: &str, text: String| {
@@ -33,37 +33,37 @@ pub(crate) fn enter(orders: &Orders, space: Space) -> Result<(), String> {
         map("/proc/self/setgroups", "deny".into())?;
         map("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
         map("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
-        hand_on().map_err(|error| told("prepared", error))?;
+        keep_capability().map_err(|error| told("prepared", error))?;
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|error| told("made private", error))?;
-    let written = written(orders);
+    let written = written(instructions);
     let beneath = |place: &PathBuf| written.iter().any(|other| place != other && place.starts_with(other));
-    // One mount for each tree, so that files can be moved about in it.
+    // One mount for each tree, so that files can be renamed within it.
     for place in written.iter().filter(|place| !beneath(place)) {
         mount_bind_recursive(place, place).map_err(|error| told("made for what it writes", error))?;
     }
-    for (copy, original) in orders.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
+    for (copy, original) in instructions.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
         mount_bind(Path::new(copy), Path::new(original)).map_err(|error| told("made for a file's copy", error))?;
     }
-    close(&written)
+    make_read_only(&written)
 }
 
-/// Where a command may write beneath, by full names.
-pub(crate) fn written(orders: &Orders) -> Vec<PathBuf> {
-    let own: Vec<PathBuf> = orders.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    let more = orders.writable.iter().map(PathBuf::from).chain(std::env::var_os("TMPDIR").map(PathBuf::from));
+/// The canonical paths beneath which a command may write.
+pub(crate) fn written(instructions: &Instructions) -> Vec<PathBuf> {
+    let own: Vec<PathBuf> = instructions.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let more = instructions.writable.iter().map(PathBuf::from).chain(std::env::var_os("TMPDIR").map(PathBuf::from));
     let more = more.filter_map(|path| path.canonicalize().ok());
     let more = more.filter(|path| !own.iter().any(|own| own.starts_with(path)));
-    std::iter::once(PathBuf::from(&orders.root)).chain(more).collect()
+    std::iter::once(PathBuf::from(&instructions.root)).chain(more).collect()
 }
 
-/// Shows the processes of the new namespace in `/proc`. For its first process.
+/// Mounts `/proc` for the new namespace. Called by its first process.
 ///
 /// # Errors
-/// A sentence: the system does not allow it.
+/// A sentence when the system does not allow it.
 pub(crate) fn show_processes() -> Result<(), String> {
-    // The guard goes on seeing all processes.
+    // In a new mount namespace, so that the guard still sees all processes.
     unshare(UnshareFlags::NEWNS).map_err(|error| told("opened", error))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
     mount("proc", "/proc", "proc", flags, None).map_err(|error| told("shown in /proc", error))
@@ -78,8 +78,8 @@ fn told(what: &str, error: Errno) -> String {
     format!("its namespaces could not be {what}: {error}.")
 }
 
-/// Lets the next program keep what it needs to mount `/proc`.
-fn hand_on() -> rustix::io::Result<()> {
+/// Lets the next program keep the capability to mount `/proc`.
+fn keep_capability() -> rustix::io::Result<()> {
     use rustix::thread::{capabilities, configure_capability_in_ambient_set, set_capabilities};
     let mut sets = capabilities(None)?;
     sets.inheritable |= CapabilitySet::SYS_ADMIN;
@@ -87,27 +87,27 @@ fn hand_on() -> rustix::io::Result<()> {
     configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
 }
 
-/// Makes all mounts read-only but those at or beneath the given places.
-fn close(open: &[PathBuf]) -> Result<(), String> {
+/// Makes all mounts read-only except those at or beneath the given paths.
+fn make_read_only(open: &[PathBuf]) -> Result<(), String> {
     let text = fs::read("/proc/self/mountinfo").map_err(|error| format!("the mounts could not be read: {error}."))?;
-    for (place, flags) in closing(&text, open) {
+    for (place, flags) in read_only_mounts(&text, open) {
         let done = mount_remount(&place, flags | MountFlags::BIND | MountFlags::RDONLY, "");
-        if let Some(error) = done.err().filter(|error| leaves_open(*error, &place, &text)) {
+        if let Some(error) = done.err().filter(|error| leaves_writable(*error, &place, &text)) {
             return Err(format!("{} could not be made read-only: {error}.", place.display()));
         }
     }
     Ok(())
 }
 
-/// The mounts that are made read-only: all but those at or beneath the given places.
-fn closing(text: &[u8], open: &[PathBuf]) -> Vec<(PathBuf, MountFlags)> {
+/// The mounts to make read-only: all except those at or beneath the given paths.
+fn read_only_mounts(text: &[u8], open: &[PathBuf]) -> Vec<(PathBuf, MountFlags)> {
     let all = text.split(|byte| *byte == b'\n').filter_map(read);
     all.filter(|(place, _)| !open.iter().any(|open| place.starts_with(open))).collect()
 }
 
-/// Whether a command could write to a mount that could not be made read-only because of this error. What this user cannot
-/// even come to, a command cannot either; what lies under another mount neither.
-fn leaves_open(error: Errno, place: &Path, text: &[u8]) -> bool {
+/// Whether a mount that could not be made read-only with this error leaves its files writable. A mount that this user
+/// cannot reach, or that lies under another mount, does not.
+fn leaves_writable(error: Errno, place: &Path, text: &[u8]) -> bool {
     match error {
         Errno::ACCESS | Errno::NOENT | Errno::NOTDIR => false,
         Errno::INVAL => is_on_top(place, text),
@@ -115,13 +115,13 @@ fn leaves_open(error: Errno, place: &Path, text: &[u8]) -> bool {
     }
 }
 
-/// Whether no other mount lies over all of this one.
+/// Whether no other mount covers this one.
 fn is_on_top(place: &Path, text: &[u8]) -> bool {
     let mut above = text.split(|byte| *byte == b'\n').filter_map(read).skip_while(|(other, _)| other != place).skip(1);
     !above.any(|(other, _)| place.starts_with(other))
 }
 
-/// A line of `mountinfo`: where it is mounted, and how. Nothing for what mounts others by itself.
+/// Parses a line of `mountinfo`: the mount point and its options. Returns `None` for an automounter.
 fn read(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(|byte| *byte == b' ');
     let (place, options) = (fields.nth(4)?, fields.next()?);
@@ -145,7 +145,7 @@ fn read(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     Some((PathBuf::from(OsString::from_vec(unescaped(place))), flags))
 }
 
-/// Spaces and their like stand there as a backslash and three octal digits.
+/// Decodes spaces and other characters that are written as a backslash and three octal digits.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_mounts() {
+    fn mount_lines_are_parsed() {
         let line = br"36 35 98:0 /mnt1 /a\040b\134c rw,nosuid,noatime master:1 - ext3 /dev/root rw,errors=continue";
         let (place, flags) = read(line).unwrap();
         assert_eq!(place, Path::new(r"/a b\c"));
@@ -177,28 +177,28 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_over_another_hides_it() {
+    fn covered_mounts_are_recognized() {
         let lines = ["/", "/mnt", "/mnt/x", "/other", "/other"];
         let text = lines.map(|place| format!("36 35 98:0 / {place} rw - ext3 /dev/root rw")).join("\n");
         let on_top = |place: &str| is_on_top(Path::new(place), text.as_bytes());
         assert!(on_top("/") && on_top("/mnt") && on_top("/mnt/x"));
         assert!(!on_top("/other"));
         let hidden = format!("{text}\n36 35 98:0 / /mnt rw - ext3 /dev/root rw");
-        assert!(!is_on_top(Path::new("/mnt/x"), hidden.as_bytes()), "what lies beneath goes with it");
-        // What is covered need not be closed; everything else that could not be is told.
-        let open = |error, place: &str| leaves_open(error, Path::new(place), hidden.as_bytes());
+        assert!(!is_on_top(Path::new("/mnt/x"), hidden.as_bytes()), "mounts beneath are hidden too");
+        // A covered mount need not be read-only. Any other failure is reported.
+        let open = |error, place: &str| leaves_writable(error, Path::new(place), hidden.as_bytes());
         assert!(open(Errno::INVAL, "/") && !open(Errno::INVAL, "/mnt/x") && !open(Errno::INVAL, "/other"));
         assert!(open(Errno::PERM, "/mnt/x") && open(Errno::BUSY, "/"));
         assert!([Errno::ACCESS, Errno::NOENT, Errno::NOTDIR].iter().all(|error| !open(*error, "/")));
     }
 
     #[test]
-    fn all_mounts_are_closed_but_those_where_it_may_write() {
+    fn mounts_are_read_only_except_where_writing_is_allowed() {
         let lines = [("/", "rw,nosuid"), ("/code", "rw"), ("/code/deep", "rw,noexec"), ("/srv", "rw"), ("/tmp", "ro")];
         let text = lines.map(|(place, how)| format!("36 35 98:0 / {place} {how} - ext3 /dev/root rw")).join("\n");
         let closed = |open: &[&str]| {
             let open: Vec<PathBuf> = open.iter().map(PathBuf::from).collect();
-            let closed = closing(text.as_bytes(), &open).into_iter();
+            let closed = read_only_mounts(text.as_bytes(), &open).into_iter();
             closed.map(|(place, flags)| (place.display().to_string(), flags)).collect::<Vec<_>>()
         };
         let at = |place: &str, flags| (place.to_owned(), flags);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn it_writes_to_the_workspace_and_to_what_was_named_but_never_around_its_own_places() {
+    fn writable_paths_never_contain_the_programs_own_files() {
         let outer = tempfile::tempdir().unwrap();
         let whole = outer.path().canonicalize().unwrap();
         let name = |path: &str| whole.join(path).into_os_string();
@@ -218,8 +218,8 @@ mod tests {
             fs::create_dir_all(whole.join(folder)).unwrap();
         }
         let path = PathBuf::from;
-        let mut orders = Orders {
-            stage: crate::tools::sandbox::Stage::Inside,
+        let mut instructions = Instructions {
+            stage: crate::tools::sandbox::Stage::Confined,
             line: String::new(),
             root: name("work"),
             identity: (0, 0),
@@ -231,20 +231,22 @@ mod tests {
             covers: Vec::new(),
             processes: 1,
             threads: 0,
-            need: crate::tools::sandbox::Means::default(),
+            need: crate::tools::sandbox::Protections::default(),
             priority: 0,
         };
-        orders.hidden = vec![name("data/own"), name("nowhere")];
-        orders.writable = vec![name("more/../more"), name("data"), name("data/own"), name("gone")];
-        let found: Vec<PathBuf> = written(&orders).into_iter().filter(|place| place.starts_with(&whole)).collect();
+        instructions.hidden = vec![name("data/own"), name("nowhere")];
+        instructions.writable = vec![name("more/../more"), name("data"), name("data/own"), name("gone")];
+        let found: Vec<PathBuf> =
+            written(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, [path(name("work")), path(name("more"))]);
-        orders.hidden = Vec::new();
-        let found: Vec<PathBuf> = written(&orders).into_iter().filter(|place| place.starts_with(&whole)).collect();
+        instructions.hidden = Vec::new();
+        let found: Vec<PathBuf> =
+            written(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, ["work", "more", "data", "data/own"].map(|place| path(name(place))));
     }
 
     #[test]
-    fn every_option_of_a_mount_is_kept() {
+    fn mount_options_are_kept() {
         let all = [
             ("nosuid", MountFlags::NOSUID),
             ("nodev", MountFlags::NODEV),
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_mounts_are_unescaped() {
+    fn mount_names_are_unescaped() {
         for (text, name) in [
             (&br"a\040b"[..], &b"a b"[..]),
             (br"\134040", b"\\040"),

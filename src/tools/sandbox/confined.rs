@@ -1,8 +1,8 @@
-//! The process that confines itself for good and then becomes the shell, or starts it where it is the first process of a
-//! namespace.
-//! Not for: watching it (`guard`).
+//! The process that confines itself permanently and then becomes the shell, or starts the shell if it is the first
+//! process of a namespace.
+//! Not for: supervising it (`guard`).
 
-use super::{Means, Orders, Report, Space};
+use super::{Instructions, Namespaces, Protections, Report};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::io::Errno;
@@ -13,43 +13,44 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// The shells that are tried, with the arguments that keep them from reading settings.
+/// The shells to try, with arguments that keep them from reading startup files.
 const SHELLS: &[(&str, &[&str])] = &[
     ("/bin/bash", &["--noprofile", "--norc", "-c"]),
     ("/usr/bin/bash", &["--noprofile", "--norc", "-c"]),
     ("/bin/sh", &["-c"]),
 ];
 
-/// What this system can do, found out by doing it. Nothing where the namespaces cannot be had.
-pub(crate) fn means(space: Space) -> Option<Means> {
+/// The protections that this system offers, found by trying them. Returns `None` when the namespaces are not available.
+pub(crate) fn protections(namespaces: Namespaces) -> Option<Protections> {
     #[cfg(target_os = "linux")]
     {
-        if space == Space::Whole {
-            super::space::show_processes().ok()?;
+        if namespaces == Namespaces::Full {
+            super::namespaces::show_processes().ok()?;
         }
-        Some(Means {
+        Some(Protections {
             landlock: super::landlock::confine(&super::landlock::Places::default(), false).unwrap_or(0),
-            seccomp: super::seccomp::confine(false, space).is_ok(),
-            space,
+            seccomp: super::seccomp::confine(false, namespaces).is_ok(),
+            namespaces,
         })
     }
     #[cfg(not(target_os = "linux"))]
     {
-        (space == Space::None).then(Means::default)
+        (namespaces == Namespaces::None).then(Protections::default)
     }
 }
 
 /// Becomes the shell, or starts it and stays until it has ended.
 ///
 /// # Errors
-/// Why there was no shell.
-pub(crate) fn run(orders: &Orders) -> Result<(), String> {
+/// Why there is no shell.
+pub(crate) fn run(instructions: &Instructions) -> Result<(), String> {
     let told = |error: std::io::Error| format!("the shell could not be started: {error}.");
-    let mut shell = prepare(orders)?;
-    if orders.need.space == Space::Whole { stay(shell).map_err(told) } else { Err(told(shell.exec())) }
+    let mut shell = prepare(instructions)?;
+    if instructions.need.namespaces == Namespaces::Full { stay(shell).map_err(told) } else { Err(told(shell.exec())) }
 }
 
-/// Starts the shell, says how it ended, and takes in what nobody else does. When this ends, so does all that is left.
+/// Starts the shell, reports how it ended, and reaps orphans. When this process ends, all others in the namespace end
+/// too.
 fn stay(mut shell: Command) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -62,8 +63,8 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
     }
     let child = shell.stderr(std::io::stdout().as_fd().try_clone_to_owned()?).process_group(0).spawn()?;
     let pid = Pid::from_child(&child);
-    // This stays out of the shell's group: the kernel ends the first process of a namespace only when no number of it is
-    // in use, and a group's number is in use while the group has a member.
+    // This process stays out of the shell's group: the kernel ends the first process of a namespace only when none of
+    // its numbers is in use, and a group's number is in use while the group has a member.
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((ended, status))) if ended == pid => {
@@ -77,7 +78,7 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
     }
 }
 
-/// Whether the guard ended before it could take this process with it: nobody reads its report any more.
+/// Whether the guard ended before it could kill this process. Then no one reads its report.
 #[cfg(target_os = "linux")]
 fn is_alone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -86,48 +87,53 @@ fn is_alone() -> bool {
     matches!(poll(&mut on, Some(&Timespec::default())), Ok(count) if count > 0)
 }
 
-fn prepare(orders: &Orders) -> Result<Command, String> {
+fn prepare(instructions: &Instructions) -> Result<Command, String> {
     #[cfg(target_os = "linux")]
-    if orders.need.space == Space::Whole {
-        super::space::show_processes()?;
+    if instructions.need.namespaces == Namespaces::Full {
+        super::namespaces::show_processes()?;
     }
-    let root = Dir::open_ambient_dir(Path::new(&orders.root), ambient_authority())
+    let root = Dir::open_ambient_dir(Path::new(&instructions.root), ambient_authority())
         .map_err(|error| format!("the workspace folder cannot be opened: {error}."))?;
     let meta = root.dir_metadata().map_err(|error| format!("the workspace folder cannot be read: {error}."))?;
-    if (meta.dev(), meta.ino()) != orders.identity {
+    if (meta.dev(), meta.ino()) != instructions.identity {
         return Err("the workspace folder was replaced by another one.".into());
     }
-    let folder = if orders.folder.is_empty() { root.try_clone() } else { root.open_dir(Path::new(&orders.folder)) };
+    let folder =
+        if instructions.folder.is_empty() { root.try_clone() } else { root.open_dir(Path::new(&instructions.folder)) };
     let folder = folder.map_err(|error| format!("its folder cannot be opened: {error}."))?;
     rustix::process::fchdir(&folder).map_err(|error| format!("its folder cannot be entered: {error}."))?;
     let null = std::fs::File::open("/dev/null").map_err(|error| format!("/dev/null cannot be opened: {error}."))?;
     rustix::stdio::dup2_stdin(&null).map_err(|error| format!("its input cannot be closed: {error}."))?;
-    super::limits::set(orders.processes, orders.threads)?;
-    let _ = rustix::process::setpriority_process(None, orders.priority);
+    super::limits::set(instructions.processes, instructions.threads)?;
+    let _ = rustix::process::setpriority_process(None, instructions.priority);
     let (shell, arguments) = SHELLS.iter().find(|(shell, _)| Path::new(shell).exists()).ok_or("there is no shell.")?;
     #[cfg(target_os = "linux")]
-    confine(orders, &root, meta.uid())?;
+    confine(instructions, &root, meta.uid())?;
     let mut command = Command::new(shell);
-    command.args(*arguments).arg(&orders.line);
+    command.args(*arguments).arg(&instructions.line);
     Ok(command)
 }
 
-/// Applies what was found to be there; where that fails now, nothing is run.
+/// Applies the protections found by the probe. If one fails now, nothing is run.
 #[cfg(target_os = "linux")]
-fn confine(orders: &Orders, root: &Dir, owner: u32) -> Result<(), String> {
-    if orders.need.landlock > 0 {
-        let places = super::landlock::Places::of(orders, root)?;
-        let version = super::landlock::confine(&places, orders.network)?;
-        if version < orders.need.landlock {
+fn confine(instructions: &Instructions, root: &Dir, owner: u32) -> Result<(), String> {
+    if instructions.need.landlock > 0 {
+        let places = super::landlock::Places::of(instructions, root)?;
+        let version = super::landlock::confine(&places, instructions.network)?;
+        if version < instructions.need.landlock {
             return Err("landlock gives less protection than before.".into());
         }
     }
     give_up(owner).map_err(|error| format!("its privileges could not be given up: {error}."))?;
-    if orders.need.seccomp { super::seccomp::confine(orders.network, orders.need.space) } else { Ok(()) }
+    if instructions.need.seccomp {
+        super::seccomp::confine(instructions.network, instructions.need.namespaces)
+    } else {
+        Ok(())
+    }
 }
 
-/// Gives up what root has beyond others, and the hope to get it back. Only in a workspace of somebody else's root goes on
-/// writing other people's files.
+/// Drops root's privileges permanently. Only in a workspace of another user does root keep what is needed to write that
+/// user's files.
 #[cfg(target_os = "linux")]
 fn give_up(owner: u32) -> rustix::io::Result<()> {
     use rustix::thread::{CapabilitySet as Set, CapabilitySets, capabilities, set_capabilities};
@@ -135,7 +141,7 @@ fn give_up(owner: u32) -> rustix::io::Result<()> {
     set_no_new_privs(true)?;
     let own = capabilities(None)?;
     if own.effective.contains(Set::SETPCAP) {
-        // The first that the kernel does not know is refused.
+        // Stops at the first number that the kernel does not know.
         let _ = (0..64).try_for_each(|number| remove_capability_from_bounding_set(Set::from_bits_retain(1 << number)));
     }
     let kept = if owner == rustix::process::geteuid().as_raw() { Set::empty() } else { Set::DAC_OVERRIDE };

@@ -1,5 +1,5 @@
-//! What the tools that act may do, and what they keep while the workspace is open.
-//! Not for: doing it.
+//! Options and shared state of the tools that change files or run commands.
+//! Not for: carrying out changes or commands.
 
 #[cfg(unix)]
 use super::command::scratch::Scratch;
@@ -9,30 +9,31 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What the tools that act may do.
+/// Options of the tools that change files or run commands.
 #[derive(Clone, Debug)]
-pub struct Acting {
-    /// The program that [`crate::tools::sandbox::main`] is reached by; this program where it is missing.
+pub struct EffectOptions {
+    /// The program whose `main` calls [`crate::tools::sandbox::main`]; this program when `None`.
     pub program: Option<PathBuf>,
-    /// Commands may use the network.
+    /// Whether commands may use the network.
     pub network: bool,
-    /// Folders beyond the workspace and a temporary one in which commands may write.
+    /// Folders that commands may write, in addition to the workspace and a temporary folder.
     pub writable: Vec<PathBuf>,
-    /// Folders in the home folder that commands may read, beyond the workspace and the usual toolchains.
+    /// Folders in the home folder that commands may read, in addition to the workspace and common toolchains.
     pub readable: Vec<PathBuf>,
-    /// This program's own files and folders (settings, store, state): never written, and not read by commands.
+    /// This program's own files and folders (settings, store, state). Tools never write them, and commands cannot read
+    /// them.
     pub hidden: Vec<PathBuf>,
-    /// Seconds for a command that does not ask for any.
+    /// The time limit in seconds of a command that names none.
     pub usual: u32,
-    /// The most seconds that a command may take.
+    /// The highest time limit in seconds that a command may name.
     pub seconds: u32,
     /// The most processes that a command may have at once.
     pub processes: u32,
-    /// Bytes of a command's output that are handed over to be kept, where the model reads less.
+    /// The most bytes of a command's output to store. The model may read less.
     pub keep: usize,
 }
 
-impl Default for Acting {
+impl Default for EffectOptions {
     fn default() -> Self {
         Self {
             program: None,
@@ -48,30 +49,30 @@ impl Default for Acting {
     }
 }
 
-/// The options, with what is found out or made once.
+/// The options, with values that are computed or created once.
 #[derive(Debug)]
-pub(super) struct ActingTools {
-    pub(super) options: Acting,
-    /// The workspace's root by its full name.
+pub(super) struct EffectTools {
+    pub(super) options: EffectOptions,
+    /// The canonical path of the workspace's root.
     pub(super) root: PathBuf,
-    /// What this system can do to keep commands in.
+    /// The protections that this system offers.
     #[cfg(unix)]
-    pub(super) means: OnceLock<Result<super::sandbox::Means, String>>,
-    /// A folder for what commands need.
+    pub(super) protections: OnceLock<Result<super::sandbox::Protections, String>>,
+    /// The folder for temporary files and copied settings, created on first use.
     #[cfg(unix)]
     scratch: Mutex<Option<Arc<Scratch>>>,
-    /// Clears away what programs that were killed have left.
+    /// Removes the folders of programs that were killed.
     #[cfg(unix)]
     clearing: Option<std::thread::JoinHandle<()>>,
 }
 
-impl ActingTools {
-    pub(super) fn new(root: PathBuf, options: Acting) -> Self {
+impl EffectTools {
+    pub(super) fn new(root: PathBuf, options: EffectOptions) -> Self {
         Self {
             options,
             root,
             #[cfg(unix)]
-            means: OnceLock::new(),
+            protections: OnceLock::new(),
             #[cfg(unix)]
             scratch: Mutex::new(None),
             #[cfg(unix)]
@@ -81,8 +82,8 @@ impl ActingTools {
 }
 
 #[cfg(unix)]
-impl ActingTools {
-    /// The folder for what commands need, made when it is first needed and again when somebody has removed it.
+impl EffectTools {
+    /// Returns the scratch folder. Creates it on first use, and again when someone has removed it.
     pub(super) fn scratch(&self) -> std::io::Result<Arc<Scratch>> {
         let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(scratch) = kept.as_ref().filter(|scratch| scratch.is_there()) {
@@ -95,7 +96,7 @@ impl ActingTools {
 }
 
 #[cfg(unix)]
-impl Drop for ActingTools {
+impl Drop for EffectTools {
     fn drop(&mut self) {
         if let Some(clearing) = self.clearing.take() {
             let _ = clearing.join();
@@ -103,7 +104,7 @@ impl Drop for ActingTools {
     }
 }
 
-/// Places beneath which nothing is written, by what they are and not by what they are called.
+/// Places that are never written, identified by device and inode instead of by name.
 pub(super) struct ProtectedPlaces(Vec<(u64, u64)>);
 
 impl ProtectedPlaces {
@@ -121,7 +122,7 @@ impl ProtectedPlaces {
         }
     }
 
-    /// Refuses a place that is one of them.
+    /// Refuses a protected place.
     pub(super) fn check(&self, meta: &Metadata, path: &Path) -> Result<(), ToolFailure> {
         #[cfg(unix)]
         {
