@@ -268,7 +268,7 @@ const TOOLS: &[Row] = &[
         &["every_rule_has_a_sample_and_masks_it", "innocent_text_stays", "a_megabyte_takes_a_moment_only"],
     ),
     ("29 foreign text is data", "tests/it/project.rs", &["imitated_delimiters_stay_inside"]),
-    ("29 foreign text is data", "src/context/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
+    ("29 foreign text is data", "src/context/render/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
     ("29 an imported state block", "tests/it/folder.rs", &["imported_state_needs_approval"]),
     (
         "30 out of the folder",
