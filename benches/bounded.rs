@@ -27,7 +27,7 @@ use fill::Dice;
 use pleach::config::policies;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::model::ModelInfo;
-use pleach::domain::call::retrieval_set::SkipWhy;
+use pleach::domain::call::retrieval_set::SkipReason;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason};
@@ -146,7 +146,7 @@ fn indexed(client: &mut Client, branch: BranchId) -> Duration {
     let draft = message("what did you say about it back then?");
     let since = Instant::now();
     let behind = |plan: &ContextPlan| {
-        plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
+        plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipReason::Indexing })
     };
     let mut from = client.seen.len();
     let mut waits = behind(&client.whole_plan(branch, &draft));

@@ -214,18 +214,18 @@ fn main() {
         lost += pinned.iter().filter(|(asked, answered)| gone(asked) || gone(answered)).count();
         lost += kept.iter().filter(|text| gone(text)).count();
         let wanted = RequiredFacts::of(&draft.sources);
-        let room = draft.capsule.tokens;
-        let default = Size::default().target(draft.capsule.original_tokens);
+        let room = draft.summary.tokens;
+        let default = Size::default().target(draft.summary.original_tokens);
         let ways = [
             newest(&draft.sources, room),
             extract::extract(&draft.sources, default, &approximate),
             extract::extract(&draft.sources, room, &approximate),
-            draft.capsule.text.clone().unwrap(),
+            draft.summary.text.clone().unwrap(),
         ];
         let salient = |draft: &SummaryDraft| draft.dropped.iter().filter(|item| item.weight >= SALIENT).count();
         rows.push(Row {
             number: done,
-            original: draft.capsule.original_tokens,
+            original: draft.summary.original_tokens,
             tokens: room,
             ways: ways.map(|text| wanted.survival(&text)),
             salient: (salient(&plain), salient(&draft)),

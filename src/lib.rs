@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
 //! | [`config`] | settings, key table, table of commands, policies, model table, prompts | domain |
-//! | [`context`] | the planner: input → plan with reasons → bytes | domain |
+//! | [`context`] | the planner: input → plan with reasons → bytes (`policy`, `admission`, `explain`, `render`, `summary`) | domain |
 //! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, floor, cards | domain |
 //! | [`code`] | the symbols of a workspace: parsing, index, touchpoints for a question, the map | domain |
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |

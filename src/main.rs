@@ -2,7 +2,7 @@
 
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
-use pleach::domain::{base::failure::Failure, conversation::record::Incoming};
+use pleach::domain::{base::failure::Failure, conversation::record::IncomingPieces};
 use pleach::engine::{
     Engine,
     startup::{setup, wiring},
@@ -11,7 +11,7 @@ use pleach::{export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
     check: import::check,
-    read: |file, name| import::open(Box::new(file), name).map(Incoming::new),
+    read: |file, name| import::open(Box::new(file), name).map(IncomingPieces::new),
     jsonl: |transcript, mask| export::jsonl(transcript, mask).text,
     markdown: |transcript, mask| export::markdown(transcript, mask).text,
 };

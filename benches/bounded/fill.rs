@@ -128,7 +128,7 @@ fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &
         state: None,
         offered: None,
         reply: None,
-        capsules: Vec::new(),
+        summaries: Vec::new(),
     };
     store.write(vec![Write::PutBranch(Box::new(branch))]).unwrap();
 }

@@ -9,7 +9,7 @@ use pleach::retrieval::floor::Floor;
 use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::scope::{Filter, Scope};
-use pleach::retrieval::search::{Hit, SearchOptions, Texts};
+use pleach::retrieval::search::{Hit, MessageTexts, SearchOptions};
 use pleach::retrieval::tuning::Tuning;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -107,7 +107,7 @@ impl Talk {
     }
 }
 
-impl Texts for Talk {
+impl MessageTexts for Talk {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.by_key.get(key).map(|at| Cow::Borrowed(self.said[*at].text.as_str()))
     }

@@ -6,7 +6,7 @@ use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::{Filter, Scope};
-use pleach::retrieval::search::{SearchOptions, Texts, search};
+use pleach::retrieval::search::{MessageTexts, SearchOptions, search};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ fn key(number: u64) -> Hash {
 /// Generates each text again from its number, so that a million texts need no memory.
 struct Made(HashMap<Hash, u64>);
 
-impl Texts for Made {
+impl MessageTexts for Made {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.0.get(key).map(|number| Cow::Owned(message(&mut Dice(*number))))
     }

@@ -31,7 +31,7 @@ fn node(n: u128, parent: Option<&NodeHead>, role: Role, text: String) -> Node {
         hidden: false,
         imported: false,
         content: Some(hash),
-        preview: NodeHead::preview_of(&content.words()),
+        preview: NodeHead::preview_of(&content.plain_text()),
         model: (role == Role::Assistant).then(|| "model".to_owned()),
         name: None,
         lane: String::new(),
@@ -58,7 +58,7 @@ pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         state: None,
         offered: None,
         reply: None,
-        capsules: Vec::new(),
+        summaries: Vec::new(),
     };
     let card = SessionCard { id: SESSION, title: "bench".into(), created_at: 0, updated_at: 0, messages, branches: 1 };
     SessionView {

@@ -6,7 +6,7 @@ use super::stop::Stop;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::consent::Rule;
-use crate::domain::tool::rerun::AgainState;
+use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{
     Answer, Door, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request,
     SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct, TurnEvent, TurnRequest,
@@ -159,7 +159,7 @@ impl<'a> Client<'a> {
                 }
             }
             ToolEvent::Rerun(view) => {
-                if let AgainState::Asks(asking) = &view.state
+                if let RerunState::Asks(asking) = &view.state
                     && let Some(consent) = super::consent::word(io, &self.rules, asking)
                 {
                     self.send(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));

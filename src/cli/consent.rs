@@ -122,7 +122,7 @@ fn told(asking: &PendingApproval) -> Vec<String> {
         ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
             lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
-            lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.words())));
+            lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.to_text())));
             lines.extend(length(&command.line).map(|length| format!("End of the text: {length}.")));
             lines.extend(command.protection.iter().cloned());
         }
@@ -132,7 +132,7 @@ fn told(asking: &PendingApproval) -> Vec<String> {
             );
             for change in changes {
                 let difference = change.unified(AROUND);
-                lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::words));
+                lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::to_text));
             }
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             lines.push(format!("+{more} −{less} lines"));
@@ -143,10 +143,10 @@ fn told(asking: &PendingApproval) -> Vec<String> {
                 lines.push("The server declares this tool as read-only; pleach cannot verify that.".to_owned());
             }
             let call = format!("{server}: {tool} {}", asking.args);
-            lines.extend(folded(&call).iter().map(Row::words));
+            lines.extend(folded(&call).iter().map(Row::to_text));
             lines.extend(length(&call).map(|length| format!("End of the text: {length}.")));
         }
-        ToolEffect::Look { what } => lines.extend(folded(what).iter().map(Row::words)),
+        ToolEffect::Look { what } => lines.extend(folded(what).iter().map(Row::to_text)),
     }
     lines
 }

@@ -9,7 +9,7 @@ use crate::config::commands::args::{Args, Global};
 use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
-use crate::domain::conversation::record::{Incoming, Transcript};
+use crate::domain::conversation::record::{IncomingPieces, Transcript};
 use crate::engine::api::{Answer, Request, SessionView};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -21,7 +21,7 @@ pub struct Formats {
     /// Checks whether a file with these first bytes and this name can be imported.
     pub check: fn(&[u8], &str) -> Result<(), Failure>,
     /// Opens a file of any size with this name.
-    pub read: fn(std::fs::File, &str) -> Result<Incoming, Failure>,
+    pub read: fn(std::fs::File, &str) -> Result<IncomingPieces, Failure>,
     /// Writes JSON lines, optionally masked.
     pub jsonl: fn(&Transcript, bool) -> String,
     /// Writes Markdown, optionally masked.

@@ -140,10 +140,10 @@ impl Run<'_, '_> {
             Some(Command::Project { command }) => project::project(self, command.as_ref()),
             Some(Command::Capsule { path, by_model, undo, redo }) => {
                 let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-                project::capsule(self, path.as_deref(), by, (*undo, *redo))
+                project::summary(self, path.as_deref(), by, (*undo, *redo))
             }
             Some(Command::Compress(wish)) => summaries::compress(self, wish),
-            Some(Command::Capsules(command)) => summaries::capsules(self, command),
+            Some(Command::Capsules(command)) => summaries::summaries(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(wish)) => traces::traces(self, wish),
             Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),

@@ -15,7 +15,7 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{Blocked, Budget, Choice, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::planning::plan::{Blocked, BlockedRemedy, Budget, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::tool::cards::ToolCost;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -323,7 +323,7 @@ pub fn blocked(blocked: &Blocked) -> Value {
     })
 }
 
-fn choice(choice: &Choice) -> Value {
+fn choice(choice: &BlockedRemedy) -> Value {
     let mut value = serde_json::to_value(choice).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {
         object.insert("sentence".into(), choice.sentence().into());
@@ -405,7 +405,7 @@ pub fn message(head: &NodeHead, node: Option<&Node>, turn: u32) -> Value {
         "external_id": head.external_id,
         "parent": head.parent,
         "role": head.role,
-        "content": node.map(|node| node.content.words()).unwrap_or_default(),
+        "content": node.map(|node| node.content.plain_text()).unwrap_or_default(),
         "status": head.end.name(),
         "turn": (turn > 0).then_some(turn),
         "lane": head.lane,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::load::{Environment, Sources, load};
-use crate::domain::base::damage::{BackupAct, BackupCard, BackupFate, Holding};
+use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, Holding};
 use crate::domain::base::failure::FailureKind;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -13,11 +13,11 @@ use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
-use crate::domain::conversation::record::{Imported, Reading, Skipped};
+use crate::domain::conversation::record::{ImportResult, ImportedFile, Skipped};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
-    Basis, Blocked, Budget, Choice, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source, Verdict,
-    Warning,
+    Basis, Blocked, BlockedRemedy, Budget, ContextPlan, Form, Item as PlanItem, Reason, Remedy, Row, RowKind, Source,
+    Verdict, Warning,
 };
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
@@ -182,7 +182,7 @@ fn plan() -> ContextPlan {
 }
 
 fn blocked() -> Blocked {
-    let choices = vec![Choice::LargerBudget { at_least: 9_000 }, Choice::OtherModel];
+    let choices = vec![BlockedRemedy::LargerBudget { at_least: 9_000 }, BlockedRemedy::OtherModel];
     Blocked { basis: plan().basis, needed: 9_000, budget: budget(), choices, rows: vec![] }
 }
 
@@ -255,7 +255,7 @@ impl Stage {
         let config = load(sources).unwrap();
         let formats = Formats {
             check: |bytes, _| if bytes == b"bad" { Err(Failure::user("No known format.")) } else { Ok(()) },
-            read: |_, _| Ok(Reading::default().incoming()),
+            read: |_, _| Ok(ImportedFile::default().incoming()),
             jsonl: |_, mask| if mask { "masked\n".into() } else { "sk-secret\u{1b}\n".into() },
             markdown: |_, _| "# title\n".into(),
         };
@@ -604,7 +604,7 @@ fn what_cannot_be_undone_is_asked() {
             Request::Program(ProgramRequest::Backups(act)) => {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                 let removed = u64::from(*act == BackupAct::List);
-                let fate = if *act == BackupAct::List { BackupFate::Kept } else { BackupFate::Deleted };
+                let fate = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
                 vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fate, older: true, fault: None }]))]
             }
             _ => done(ticket, request),
@@ -642,7 +642,7 @@ fn lists_and_files() {
     let stage = Stage { input: "{}", ..Stage::default() };
     let said = stage.say(&["import", "-", "--json"], |ticket, _| {
         let session = SessionId(id(90));
-        let sessions = vec![Imported { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
+        let sessions = vec![ImportResult { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
         let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
         vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
     });

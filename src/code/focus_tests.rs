@@ -10,7 +10,7 @@ use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};
 use super::parse::words::Analyzer;
 use super::tuning::Tuning;
-use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::call::retrieval_set::SkipReason;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -139,9 +139,9 @@ fn messages_not_about_code_bring_no_symbols() {
     assert_eq!(gate("look at sync_all"), None, "the message spells out a name");
     assert_eq!(gate("see src/net/retry.rs"), None, "the message spells out a path");
     assert_eq!(gate("backoff?"), None, "the only word matches");
-    assert!(matches!(gate("thanks, go on"), Some(SkipWhy::NoContent | SkipWhy::Unknown)));
-    assert_eq!(gate("tell a story of elephants and giraffes"), Some(SkipWhy::Unknown));
-    assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipWhy::Faint));
+    assert!(matches!(gate("thanks, go on"), Some(SkipReason::NoContent | SkipReason::Unknown)));
+    assert_eq!(gate("tell a story of elephants and giraffes"), Some(SkipReason::Unknown));
+    assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipReason::Faint));
 }
 
 #[test]

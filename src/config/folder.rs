@@ -11,7 +11,7 @@ use super::paths::Paths;
 use super::save::{make_dir, real, write};
 use super::settings::Settings;
 use crate::domain::base::hash::Hash;
-use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
+use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(super) fn find(
     file.symlink_metadata().ok()?;
     let mut card = FolderSettings {
         path: file.display().to_string(),
-        standing: FileStanding::Untrusted,
+        standing: SettingsFileStatus::Untrusted,
         digest: None,
         keys: Vec::new(),
         changes: Vec::new(),
@@ -76,7 +76,7 @@ pub(super) fn find(
     let layer = match read {
         Ok(layer) => layer?,
         Err(error) => {
-            card.standing = FileStanding::Faulty;
+            card.standing = SettingsFileStatus::Faulty;
             card.fault = Some(fault(&error, &card.path));
             return Some(FoundFile { card, layer: None });
         }
@@ -85,7 +85,7 @@ pub(super) fn find(
     let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
     let said = FolderAnswer::read(&record(paths, workspace));
     weigh(&mut card, &asked, &said, below);
-    let holds = |key: &String| key == UNASKED || card.standing == FileStanding::Used;
+    let holds = |key: &String| key == UNASKED || card.standing == SettingsFileStatus::Used;
     let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
     Some(FoundFile { card, layer: Some(Layer { table, ..layer }) })
 }
@@ -106,10 +106,10 @@ fn weigh(card: &mut FolderSettings, asked: &Table, said: &FolderAnswer, below: &
     merge(&mut after, asked);
     card.changes = changes(&before, &after);
     card.standing = match word {
-        Some(true) => FileStanding::Used,
-        Some(false) => FileStanding::Declined,
-        None if card.changes.is_empty() => FileStanding::Used,
-        None => FileStanding::Waits,
+        Some(true) => SettingsFileStatus::Used,
+        Some(false) => SettingsFileStatus::Declined,
+        None if card.changes.is_empty() => SettingsFileStatus::Used,
+        None => SettingsFileStatus::Waits,
     };
 }
 
@@ -140,13 +140,13 @@ fn fault(error: &ConfigError, file: &str) -> String {
 }
 
 /// The settings that differ, by their dotted names.
-fn changes(before: &Table, after: &Table) -> Vec<Changed> {
+fn changes(before: &Table, after: &Table) -> Vec<SettingChange> {
     let (before, after) = (leaves(before), leaves(after));
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let differs = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
     let written = |value: Option<&Value>| value.map(written);
     differs
-        .map(|key| Changed { key: key.clone(), before: written(before.get(key)), after: written(after.get(key)) })
+        .map(|key| SettingChange { key: key.clone(), before: written(before.get(key)), after: written(after.get(key)) })
         .collect()
 }
 

@@ -42,7 +42,7 @@ impl Place {
         self.load_at(self.work())
     }
 
-    fn standing(&self) -> FileStanding {
+    fn standing(&self) -> SettingsFileStatus {
         self.load().folder.unwrap().standing
     }
 }
@@ -61,7 +61,7 @@ fn nothing_of_an_untrusted_folder_takes_effect() {
             let config = place.load_at(workspace);
             assert_eq!(config.settings, without, "{text}");
             let card = config.folder.unwrap();
-            assert_eq!((card.standing, card.digest, card.fault), (FileStanding::Untrusted, None, None));
+            assert_eq!((card.standing, card.digest, card.fault), (SettingsFileStatus::Untrusted, None, None));
             assert!(config.notes.iter().any(|note| note.contains("is not read")), "{:?}", config.notes);
         }
     }
@@ -75,7 +75,7 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     // The looks hold at once, nothing else does.
     assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
     let card = config.folder.clone().unwrap();
-    assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, false));
+    assert_eq!((card.standing, card.approved_before), (SettingsFileStatus::Waits, false));
     let unasked = |config: &Config| config.notes.iter().any(|note| note.contains("Earlier versions of pleach used"));
     assert!(unasked(&config), "an earlier version trusted it: {:?}", config.notes);
     assert_eq!(card.names(), "budget, mode, model, personality, system.replace");
@@ -83,36 +83,36 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     assert!(card.changes.contains(&mode), "{:?}", card.changes);
     let digest = card.digest.unwrap();
     assert!(!config.say_to_folder(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");
-    assert_eq!(place.standing(), FileStanding::Waits);
+    assert_eq!(place.standing(), SettingsFileStatus::Waits);
 
     assert!(config.say_to_folder(digest, true).unwrap());
     let config = place.load();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("m", Mode::Heavy));
     assert_eq!(config.origins["mode"], place.work().join(FOLDER_FILE).display().to_string());
     place.folder(format!("# a comment\n{}", STEERING.replace("ascii = true", "ascii = false")));
-    assert_eq!(place.standing(), FileStanding::Used, "comments and looks are not asked about");
+    assert_eq!(place.standing(), SettingsFileStatus::Used, "comments and looks are not asked about");
 
     // Other values are asked about, told against those that were approved; meanwhile none of them holds.
     place.folder(STEERING.replace("\"S\"", "\"S\\nobey\"").replace("budget = 5000\n", ""));
     let config = place.load();
     assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
     let card = config.folder.clone().unwrap();
-    assert_eq!((card.standing, card.approved_before), (FileStanding::Waits, true));
+    assert_eq!((card.standing, card.approved_before), (SettingsFileStatus::Waits, true));
     assert!(!unasked(&config), "it was asked about: {:?}", config.notes);
     assert_eq!(card.names(), "budget, system.replace");
     assert_eq!(card.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
     assert!(!config.say_to_folder(digest, true).unwrap(), "the text that was shown is gone");
     assert!(config.say_to_folder(card.digest.unwrap(), false).unwrap());
-    assert_eq!(place.standing(), FileStanding::Declined);
+    assert_eq!(place.standing(), SettingsFileStatus::Declined);
     assert!(place.load().notes.is_empty(), "{:?}", place.load().notes);
 
     // What was approved last comes back without a question; a no to it is kept too.
     place.folder(STEERING);
-    assert_eq!(place.standing(), FileStanding::Used);
+    assert_eq!(place.standing(), SettingsFileStatus::Used);
     let config = place.load();
     assert_eq!(config.settings.model, "m");
     assert!(config.say_to_folder(digest, false).unwrap());
-    assert_eq!((place.standing(), place.load().settings.model.as_str()), (FileStanding::Declined, ""));
+    assert_eq!((place.standing(), place.load().settings.model.as_str()), (SettingsFileStatus::Declined, ""));
 }
 
 #[test]
@@ -126,19 +126,19 @@ fn a_yes_counts_for_the_folder_however_it_was_reached_and_for_no_other() {
     std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
     let config = place.load();
     assert!(config.say_to_folder(config.folder.as_ref().unwrap().digest.unwrap(), true).unwrap());
-    assert_eq!(place.load_at(linked).folder.unwrap().standing, FileStanding::Used);
-    assert_eq!(place.load_at(inner).folder.unwrap().standing, FileStanding::Waits);
+    assert_eq!(place.load_at(linked).folder.unwrap().standing, SettingsFileStatus::Used);
+    assert_eq!(place.load_at(inner).folder.unwrap().standing, SettingsFileStatus::Waits);
     place.user(false, "");
-    assert_eq!((place.standing(), place.load().settings.model.as_str()), (FileStanding::Untrusted, ""));
+    assert_eq!((place.standing(), place.load().settings.model.as_str()), (SettingsFileStatus::Untrusted, ""));
 }
 
 #[test]
 fn what_changes_nothing_is_not_asked_about() {
     let place = Place::new(true);
     place.folder("mode = \"light\"\n");
-    assert_eq!(place.standing(), FileStanding::Used);
+    assert_eq!(place.standing(), SettingsFileStatus::Used);
     place.user(true, "mode = \"off\"\n");
-    assert_eq!((place.standing(), place.load().settings.mode), (FileStanding::Waits, Mode::Off));
+    assert_eq!((place.standing(), place.load().settings.mode), (SettingsFileStatus::Waits, Mode::Off));
 }
 
 #[test]
@@ -162,12 +162,12 @@ fn a_faulty_file_blocks_nothing() {
         assert_eq!(config.settings, without);
         let card = config.folder.clone().unwrap();
         let said = config.notes.join("\n");
-        assert!(card.standing == FileStanding::Faulty && said.contains(why), "{said}");
+        assert!(card.standing == SettingsFileStatus::Faulty && said.contains(why), "{said}");
         assert_eq!(said.matches(FOLDER_FILE).count(), 1, "{said}");
     }
     std::fs::remove_file(place.work().join(FOLDER_FILE)).unwrap();
     std::fs::create_dir(place.work().join(FOLDER_FILE)).unwrap();
-    assert_eq!((place.standing(), place.load().settings), (FileStanding::Faulty, without));
+    assert_eq!((place.standing(), place.load().settings), (SettingsFileStatus::Faulty, without));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_folder_that_is_trusted_now_was_never_used_unasked() {
     assert!(!told(place.work()), "nothing of an untrusted folder was used");
     place.load().save_trusted(&place.work(), true).unwrap();
     for workspace in [place.work(), inner] {
-        assert_eq!(place.load_at(workspace.clone()).folder.unwrap().standing, FileStanding::Waits);
+        assert_eq!(place.load_at(workspace.clone()).folder.unwrap().standing, SettingsFileStatus::Waits);
         assert!(!told(workspace));
     }
 }

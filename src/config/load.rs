@@ -219,7 +219,7 @@ fn may_hold_secrets(table: &toml::Table) -> bool {
     let profiles = table.get("profiles").and_then(toml::Value::as_table);
     profiles.into_iter().flat_map(|profiles| profiles.values()).any(|profile| {
         let address = profile.get("base_url").and_then(toml::Value::as_str).unwrap_or_default();
-        profile.get("headers").is_some() || address != address::shown(address)
+        profile.get("headers").is_some() || address != address::without_secrets(address)
     })
 }
 
@@ -290,7 +290,7 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     for (name, profile) in &settings.profiles {
         let address = profile.base_url.as_str();
         if profile.backend == Backend::Openai && host(address).is_none() {
-            let what = format!("{:?} is not an address like https://host/v1", address::shown(address));
+            let what = format!("{:?} is not an address like https://host/v1", address::without_secrets(address));
             let key = if address.is_empty() { &["profiles", name][..] } else { &["profiles", name, "base_url"][..] };
             return fault(key, what, None);
         }
@@ -369,7 +369,7 @@ fn apply_env(
         let Some(host) = host(&address) else {
             return Err(ConfigError::Given {
                 name: "OPENAI_BASE_URL".into(),
-                value: address::shown(&address),
+                value: address::without_secrets(&address),
                 what: "must be an address like https://host/v1".into(),
                 nearest: None,
             });

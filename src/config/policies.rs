@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use crate::domain::conversation::activation::Activation;
     use crate::domain::planning::policy::StateBlock;
-    use crate::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
-    use crate::domain::summary::draft::{Compaction, Measure};
+    use crate::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
+    use crate::domain::summary::draft::{AutoSummarySettings, AutoSummaryTrigger};
 
     #[test]
     fn the_built_in_ones() {
@@ -155,23 +155,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let found = load(&dir.path().join("none")).unwrap();
         let (lanes, adaptive, levels) = (&found["lanes"], &found["adaptive"], &found["levels"]);
-        assert_eq!((lanes.choose, lanes.lanes, lanes.user_cap), (Choose::Lane, Lanes::default(), 8_000));
-        assert_eq!((adaptive.choose, adaptive.relevance), (Choose::Relevance, Relevance::default()));
+        assert_eq!((lanes.choose, lanes.lanes, lanes.user_cap), (TurnSelection::Lane, Lanes::default(), 8_000));
+        assert_eq!((adaptive.choose, adaptive.relevance), (TurnSelection::Relevance, Relevance::default()));
         assert_eq!((&adaptive.adaptive, adaptive.user_cap), (&Adaptive::default(), 8_000));
-        assert_eq!((levels.choose, levels.levels, levels.user_cap), (Choose::Levels, Levels::default(), 16_000));
+        assert_eq!((levels.choose, levels.levels, levels.user_cap), (TurnSelection::Levels, Levels::default(), 16_000));
         assert_eq!(found["layered"].activation, Activation::default());
         assert!(!found["window"].activation.on && found["levels"].activation.on);
         for name in ["window", "layered"] {
-            assert_eq!(found[name].choose, Choose::Recent);
+            assert_eq!(found[name].choose, TurnSelection::Recent);
         }
         for (name, measure) in [
-            ("window", Measure::Off),
-            ("layered", Measure::Window),
-            ("adaptive", Measure::Off),
-            ("lanes", Measure::Lane),
-            ("levels", Measure::Levels),
+            ("window", AutoSummaryTrigger::Off),
+            ("layered", AutoSummaryTrigger::Window),
+            ("adaptive", AutoSummaryTrigger::Off),
+            ("lanes", AutoSummaryTrigger::Lane),
+            ("levels", AutoSummaryTrigger::Levels),
         ] {
-            assert_eq!(found[name].compaction, Compaction { measure, ..Compaction::default() }, "{name}");
+            assert_eq!(
+                found[name].compaction,
+                AutoSummarySettings { measure, ..AutoSummarySettings::default() },
+                "{name}"
+            );
         }
         let files: BTreeMap<&str, toml::Table> =
             BUILT_IN.iter().map(|(name, text)| (*name, toml::from_str(text).unwrap())).collect();

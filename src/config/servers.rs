@@ -169,7 +169,7 @@ fn fill(text: &str, env: &Environment) -> Result<String, String> {
 /// The whole command or address for display, with unexpanded variables.
 fn shown(server: &McpServer) -> String {
     if !server.url.is_empty() {
-        return address::shown(&server.url);
+        return address::without_secrets(&server.url);
     }
     let quoted = |word: &String| {
         let bare = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,${}~".contains(c);

@@ -8,7 +8,7 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::code::settings::CodeSettings;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::{Layout, StateBlock};
-use crate::domain::summary::draft::Compacting;
+use crate::domain::summary::draft::AutoSummaryOverride;
 use crate::domain::tool::consent::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -177,12 +177,12 @@ pub enum CompactionChoice {
 impl CompactionChoice {
     /// The choice that overrides the policy, if any.
     #[must_use]
-    pub fn wish(self) -> Option<Compacting> {
+    pub fn wish(self) -> Option<AutoSummaryOverride> {
         match self {
             Self::Policy => None,
-            Self::Off => Some(Compacting::Off),
-            Self::Ask => Some(Compacting::Ask),
-            Self::Own => Some(Compacting::Own),
+            Self::Off => Some(AutoSummaryOverride::Off),
+            Self::Ask => Some(AutoSummaryOverride::Ask),
+            Self::Own => Some(AutoSummaryOverride::Own),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::load::Config;
 use crate::domain::call::address;
 use crate::domain::call::model::Profile;
-use crate::domain::tool::folder_settings::FileStanding;
+use crate::domain::tool::folder_settings::SettingsFileStatus;
 use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -43,11 +43,11 @@ impl Config {
     pub fn shown(&self) -> String {
         let mut settings = self.settings.clone();
         for profile in settings.profiles.values_mut() {
-            profile.base_url = address::shown(&profile.base_url);
+            profile.base_url = address::without_secrets(&profile.base_url);
             profile.headers.values_mut().for_each(|value| "(hidden)".clone_into(value));
         }
         for server in settings.mcp_servers.values_mut() {
-            server.url = address::shown(&server.url);
+            server.url = address::without_secrets(&server.url);
             server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| "(hidden)".clone_into(value));
         }
         let Ok(mut table) = toml::Table::try_from(&settings) else { return String::new() };
@@ -72,8 +72,9 @@ impl Config {
         }
         let mut text = String::from("# Settings without a comment have their built-in value.\n");
         if let Some(card) = &self.folder {
-            let asks = if card.standing == FileStanding::Waits { "; /folder-settings shows it and asks" } else { "" };
-            let _ = writeln!(text, "# {}: {}{asks}", one_line(&card.path), one_line(&card.words()));
+            let asks =
+                if card.standing == SettingsFileStatus::Waits { "; /folder-settings shows it and asks" } else { "" };
+            let _ = writeln!(text, "# {}: {}{asks}", one_line(&card.path), one_line(&card.to_text()));
         }
         text + &document.to_string()
     }

@@ -104,7 +104,7 @@ pub enum ChangeReason {
 impl ChangeReason {
     /// The reason as a short phrase.
     #[must_use]
-    pub fn words(self) -> String {
+    pub fn to_text(self) -> String {
         match self {
             Self::Referred { turns, within } => format!("referred to in {turns} of the last {within} turns"),
             Self::Active(milli) => format!("activation {}", Milli(milli)),
@@ -180,7 +180,7 @@ pub fn decide(items: &[Item], ground: &DecisionContext<'_>) -> Vec<Step> {
     if !ground.spec.on || !ground.creates {
         return Vec::new();
     }
-    let mut work = Work {
+    let mut work = DecisionState {
         items,
         ground,
         active: items.iter().map(|item| activation(&item.seen, ground.clusters, ground.spec).0).collect(),
@@ -193,7 +193,7 @@ pub fn decide(items: &[Item], ground: &DecisionContext<'_>) -> Vec<Step> {
     work.steps
 }
 
-struct Work<'a> {
+struct DecisionState<'a> {
     items: &'a [Item],
     ground: &'a DecisionContext<'a>,
     active: Vec<i32>,
@@ -202,7 +202,7 @@ struct Work<'a> {
     steps: Vec<Step>,
 }
 
-impl Work<'_> {
+impl DecisionState<'_> {
     fn step(&mut self, item: usize, to: ItemChange, why: ChangeReason) {
         self.steps.push(Step { item, to, why });
     }

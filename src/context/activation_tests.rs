@@ -49,7 +49,7 @@ fn activation_is_the_formula() {
 }
 
 #[test]
-fn what_is_only_sent_and_found_never_promotes_itself() {
+fn sent_and_found_items_are_not_promoted() {
     let always = ["pf"; 200].join(" ");
     let value = active(&always);
     assert!((1_900..2_000).contains(&value), "{value}");
@@ -86,7 +86,7 @@ fn leases_are_renewed_and_the_third_renewal_suggests() {
 }
 
 #[test]
-fn a_full_cap_lets_the_idle_go_and_nobody_else() {
+fn a_full_cap_ends_only_idle_leases() {
     let spec = Activation::default();
     let wants = item(1_000, ItemMarks::Free, "u u");
     let held = |seen: &str| item(1_500, ItemMarks::Leased { renewals: 0 }, seen);

@@ -195,10 +195,12 @@ fn named(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> {
     for number in numbers(known) {
         wanted.remove(&number);
     }
-    let before: HashSet<String> = references::named(known).into_iter().collect();
-    let referred: Vec<String> =
-        references::named(spoken).into_iter().filter(|name| !before.contains(name) && !name.contains(' ')).collect();
-    let turns: Vec<String> = references::named(spoken)
+    let before: HashSet<String> = references::find_references(known).into_iter().collect();
+    let referred: Vec<String> = references::find_references(spoken)
+        .into_iter()
+        .filter(|name| !before.contains(name) && !name.contains(' '))
+        .collect();
+    let turns: Vec<String> = references::find_references(spoken)
         .into_iter()
         .filter(|name| !before.contains(name) && name.starts_with("turn "))
         .collect();

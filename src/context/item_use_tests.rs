@@ -26,7 +26,7 @@ fn call(args: &str, changed: &[(&str, Option<(u32, u32)>)]) -> ToolUse {
 const LEASE: &str = "We agreed that the lease of the lock lasts 1,500 ms, see src/lock/lease.rs and renew_lease.";
 
 #[test]
-fn words_in_a_row_are_a_quotation() {
+fn consecutive_words_are_a_quotation() {
     let cases = [
         ("Well, we agreed that the lease of the lock lasts a while.", "", vec![UseKind::Quoted]),
         ("The LEASE of a lock, lasts; agreed?", "", vec![]),
@@ -43,7 +43,7 @@ fn words_in_a_row_are_a_quotation() {
 }
 
 #[test]
-fn rare_names_that_the_question_lacks_are_named() {
+fn rare_names_not_in_the_question_count() {
     for said in ["Look at renew_lease.", "It is 1500 ms.", "Open lease.rs:12.", "In `src/lock/lease.rs`, line 3."] {
         assert_eq!(of(note(LEASE), "", said), [UseKind::Named], "{said}");
         assert_eq!(of(note(LEASE), said, said), [], "{said}");
@@ -67,7 +67,7 @@ fn numbers_need_digits_or_a_unit() {
 }
 
 #[test]
-fn a_symbol_is_told_from_a_word() {
+fn a_symbol_is_distinguished_from_a_word() {
     let rotate = symbol("auth::Session::rotate", "src/auth.rs", (10, 20));
     let item = SentItem { code: Some(&rotate), ..note("pub fn rotate(&self) {}") };
     for said in ["Call `rotate` first.", "Then rotate(pool) runs.", "Session::rotate is slow.", "a Session.rotate"] {
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_question_has_is_not_named(own in texts(40), known in texts(10), said in texts(60)) {
+    fn names_in_the_question_do_not_count(own in texts(40), known in texts(10), said in texts(60)) {
         let (text, said) = (own.join(" "), said.join(" "));
         let before = of(note(&text), &known.join(" "), &said);
         let asked = format!("{} {text}", known.join(" "));

@@ -21,7 +21,7 @@ pub mod summary;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
-use admission::accepted_summaries::Summed;
+use admission::accepted_summaries::SummaryCoverage;
 use admission::{admit, state_request, window};
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ use std::collections::HashSet;
 /// # Errors
 /// [`Blocked`] if the required items (instructions, open turn, permanent pins, tools) exceed the budget.
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
-    let input = state_request::decided(input)?;
+    let input = state_request::with_state_request(input)?;
     let admitted = admit::admit(&input)?;
     Ok(explain::explain(&input, &admitted))
 }
@@ -48,18 +48,21 @@ pub struct AlreadyIn {
 /// ignored: sources call this to learn what they must not repeat.
 #[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
-    let input = &*state_request::decided(input).ok()?;
+    let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.
-    let bare = Summed::new(input, Vec::new());
-    let admitted = admit::admit_with(input, bare, admit::LookedUp::KeptFree(kept), None).ok()?;
-    let used = || admit::admit_beside(input, admit::LookedUp::KeptFree(kept)).map(|plan| plan.summed.used);
+    let bare = SummaryCoverage::new(input, Vec::new());
+    let admitted = admit::admit_with(input, bare, admit::AllowanceUse::KeptFree(kept), None).ok()?;
+    let used = || admit::admit_using(input, admit::AllowanceUse::KeptFree(kept)).map(|plan| plan.summed.used);
     let used = if input.summaries.iter().any(|one| one.lacks) { used().ok()? } else { Vec::new() };
     let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
     let lacking = lacking.map(|one| one.by).collect();
-    let (lacking, went_on) = (Summed::new(input, lacking), Summed::new(input, window::went_on(input).collect()));
+    let (lacking, went_on) = (
+        SummaryCoverage::new(input, lacking),
+        SummaryCoverage::new(input, window::retained_summaries(input).collect()),
+    );
     let closed = input.turns.iter().enumerate().filter(|(at, _)| {
-        let goes = admitted.places[*at].goes() || went_on.by[*at].is_some();
-        admitted.places[*at].taken_out() || (goes && lacking.by[*at].is_none())
+        let goes = admitted.places[*at].is_sent() || went_on.by[*at].is_some();
+        admitted.places[*at].is_excluded() || (goes && lacking.by[*at].is_none())
     });
     let closed = closed.map(|(_, turn)| turn.atom).collect();
     Some(AlreadyIn { rows: explain::included(&admitted), closed })

@@ -19,7 +19,7 @@ pub const SHARED: usize = 3;
 
 /// The references of a text in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. Code blocks are ignored.
 #[must_use]
-pub fn named(text: &str) -> Vec<String> {
+pub fn find_references(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fenced = false;
     for line in text.lines() {
@@ -120,17 +120,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn numbers_ids_and_quotations_are_names() {
+    fn numbers_ids_and_quotations_are_references() {
         let text = "As in turn 7 (and Turn #12), see #1a2b3c4d.\n> the words that were said before\nHe wrote \"a b c\" and \
                     “these are the words that I mean”.\n```\nturn 9\n```\nin return 5, a deadbeef and 12345678";
         let wanted =
             ["turn 7", "turn 12", "1a2b3c4d", "the words that were said before", "these are the words that I mean"];
-        assert_eq!(named(text), wanted);
-        assert!(named("turn 0, turning 5, my turn, \"unfinished quotation of many words").is_empty());
+        assert_eq!(find_references(text), wanted);
+        assert!(find_references("turn 0, turning 5, my turn, \"unfinished quotation of many words").is_empty());
     }
 
     #[test]
-    fn symbols_are_told_from_words() {
+    fn symbols_are_distinguished_from_words() {
         let text = "Call `parse_header(x)` of src/wire.rs, then Foo::bar_2, readFile, utf8, main.py; not e.g. this, \
                     https://example.org or A-Team, 3.14, end.";
         let found: Vec<String> = symbols(text).into_iter().collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_that_many_hold_names_none() {
+    fn a_common_symbol_identifies_no_item() {
         let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
         let texts = [(0, set(&["a_b", "main.rs"])), (1, set(&["main.rs"])), (4, set(&["main.rs", "c_d"]))];
         assert_eq!(holders(&texts, &set(&["main.rs"])), BTreeSet::new());
@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in "\\PC{0,200}") {
-            prop_assert!(named(&text).len() <= MOST);
+            prop_assert!(find_references(&text).len() <= MOST);
             prop_assert!(symbols(&text).iter().all(|symbol| text.contains(symbol.as_str())));
         }
     }

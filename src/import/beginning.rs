@@ -32,7 +32,7 @@ impl Beginning {
         self.fields = fields.text(&record.id).text(record.role.name()).hash(record.content.hash());
         if record.role == Role::User {
             self.asked = true;
-            self.first.get_or_insert_with(|| NodeHead::preview_of(&record.content.words()));
+            self.first.get_or_insert_with(|| NodeHead::preview_of(&record.content.plain_text()));
         }
         self.over = self.asked && record.role == Role::Assistant;
         self.over

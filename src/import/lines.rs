@@ -13,7 +13,7 @@ use super::source::Source;
 use super::split::{self, Cutting, Element, Kept};
 use super::survey::{self, Facts};
 use crate::domain::base::failure::Failure;
-use crate::domain::conversation::record::{BranchPointer, Piece, Pieces, Report};
+use crate::domain::conversation::record::{BranchPointer, Piece, PieceReader, Report};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -72,7 +72,7 @@ pub struct Stream {
     over: bool,
 }
 
-impl Pieces for Stream {
+impl PieceReader for Stream {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         while self.out.is_empty() && !self.over {
             let step = self.step();

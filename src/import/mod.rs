@@ -25,7 +25,7 @@ mod survey;
 mod time;
 
 use crate::domain::base::failure::Failure;
-use crate::domain::conversation::record::Reading;
+use crate::domain::conversation::record::ImportedFile;
 use reader::Shape;
 use source::Source;
 use split::Cutting;
@@ -85,8 +85,8 @@ pub enum ImportError {
 }
 
 /// Reads what is in memory already. `file_name` serves for messages and as a title where the file has none.
-pub fn read(bytes: &[u8], file_name: &str) -> Result<Reading, Failure> {
-    Reading::collect(&mut open(Box::new(Cursor::new(bytes.to_vec())), file_name)?)
+pub fn read(bytes: &[u8], file_name: &str) -> Result<ImportedFile, Failure> {
+    ImportedFile::collect(&mut open(Box::new(Cursor::new(bytes.to_vec())), file_name)?)
 }
 
 /// Whether a file that begins so can be read at all, before more of it is.

@@ -141,7 +141,7 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::conversation::record::Pieces as _;
+    use crate::domain::conversation::record::PieceReader as _;
     use std::io::Cursor;
 
     #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::{Content, End, Part, Role};
 use crate::domain::conversation::record::{
-    BranchPointer, PORTION, PORTION_RECORDS, Piece, Pieces as _, Record, Transcript,
+    BranchPointer, PORTION, PORTION_RECORDS, Piece, PieceReader as _, Record, Transcript,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -149,11 +149,11 @@ fn odd_encodings() {
     let mut bytes = br#"{"id":"1","role":"user","content":"bad "#.to_vec();
     bytes.extend([0xff, 0xfe, b'"', b'}']);
     let reading = read(&bytes, "x").unwrap();
-    assert!(reading.transcripts[0].records[0].content.words().contains('\u{fffd}'));
+    assert!(reading.transcripts[0].records[0].content.plain_text().contains('\u{fffd}'));
     assert!(reading.skipped[0].why.contains("UTF-8"));
     let mut wide = vec![0xff, 0xfe];
     wide.extend(r#"[{"role":"user","content":"ü"}]"#.encode_utf16().flat_map(u16::to_le_bytes));
-    assert_eq!(read(&wide, "x").unwrap().transcripts[0].records[0].content.words(), "ü");
+    assert_eq!(read(&wide, "x").unwrap().transcripts[0].records[0].content.plain_text(), "ü");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
         }
     }
     assert_eq!(seen.len(), 4_000);
-    let words = seen[7].content.words();
+    let words = seen[7].content.plain_text();
     assert!(words.len() == 4 << 20 && words.chars().all(|c| c == 'é'), "the first 4 MiB are kept");
     let skipped = stream.report().skipped;
     assert_eq!(skipped.len(), 1);
@@ -240,7 +240,7 @@ fn a_message_of_many_small_values_is_cut_and_its_words_stay() {
         let reading = read(text.as_bytes(), "x").unwrap();
         let content = &reading.transcripts[0].records[0].content;
         let kept = content.extra.as_ref().unwrap()["x"].as_array().unwrap().len();
-        assert!(content.words() == "words" && (10_000..100_000).contains(&kept), "{kept} values are kept");
+        assert!(content.plain_text() == "words" && (10_000..100_000).contains(&kept), "{kept} values are kept");
         assert!(reading.skipped[0].why.contains("longest texts are cut"), "{:?}", reading.skipped);
     }
 }
@@ -319,7 +319,7 @@ fn chatgpt_oddities() {
     assert!(found.records[2].hidden);
     assert_eq!(found.records[2].content.parts, [Part::Reasoning { text: "S\n\nC".into() }]);
     let quote = &found.records[3];
-    assert_eq!((quote.content.words().as_str(), quote.at), ("quoted", Some(1_500)));
+    assert_eq!((quote.content.plain_text().as_str(), quote.at), ("quoted", Some(1_500)));
     assert_eq!(quote.content.extra, Some(json!({"odd": 1, "content_type": "tether_quote", "content": {"url": "u"}})));
     assert_eq!(reading.skipped.len(), 4, "{:?}", reading.skipped);
 }
@@ -361,7 +361,7 @@ fn the_demo_is_a_good_file() {
     let wide = family(shape(&found).into_iter()).values().filter(|kids| kids.len() > 1).count();
     assert!(wide >= 2, "an edit and a regenerate");
     assert!(found.records.iter().any(|r| r.content.calls().next().is_some()));
-    assert!(found.records.iter().any(|r| r.content.words().contains("---STATE---")));
+    assert!(found.records.iter().any(|r| r.content.plain_text().contains("---STATE---")));
     assert_eq!(one(&crate::export::jsonl(&found, false).text), found);
     assert_eq!(crate::export::jsonl(&found, true).secrets_found, 0);
 }

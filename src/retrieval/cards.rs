@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_shows() {
+    fn gaps_are_marked() {
         let mut sheet = CardList::new(&approximate);
         sheet
             .add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
@@ -277,7 +277,7 @@ mod tests {
 
     /// The line of a single piece, at each kind of place.
     #[test]
-    fn a_line_alone_tells_what_is_left_out() {
+    fn a_single_line_marks_gaps() {
         let mut sheet = CardList::new(&approximate);
         let pieces = [((0, 0), false), ((0, 1), true), ((1, 0), true), ((1, 1), true), ((3, 2), false)];
         for (place, last) in pieces {

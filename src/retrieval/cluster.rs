@@ -171,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_nothing_inherited() {
+    fn empty_questions_inherit() {
         assert_eq!(ids(&["go on"]), [0]);
     }
 
     #[test]
-    fn likeness_is_the_cosine() {
+    fn similarity_is_the_cosine() {
         let found = [likeness(&[3, 4], &[3, 4]), likeness(&[1, 0], &[0, 1]), likeness(&[30, 40], &[40, 30])];
         assert_eq!(found, [1_000, 0, 960]);
     }

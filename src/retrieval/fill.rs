@@ -9,7 +9,7 @@ use super::index::words::Term;
 use super::search::{Hit, SearchOptions};
 use super::tuning::Tuning;
 use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::{MissWhy, ScoreParts};
+use crate::domain::call::retrieval_set::{MissReason, ScoreParts};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -77,7 +77,7 @@ pub struct UnsentHit {
     /// The parts of the score.
     pub parts: ScoreParts,
     /// Why it was not included.
-    pub why: MissWhy,
+    pub why: MissReason,
 }
 
 /// Cards in the order of the path, and near misses.
@@ -112,14 +112,14 @@ pub fn fill(ask: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Fille
             if work.near.len() >= room.near {
                 break;
             }
-            work.miss(hit, MissWhy::Below);
+            work.miss(hit, MissReason::Below);
         } else if work.take(rank, hit) {
             failed = 0;
         } else {
             failed += 1;
         }
     }
-    below.into_iter().take(room.near).for_each(|at| work.miss(&hits[at], MissWhy::Unrelated));
+    below.into_iter().take(room.near).for_each(|at| work.miss(&hits[at], MissReason::Unrelated));
     work.finish()
 }
 
@@ -145,11 +145,11 @@ struct Work<'a> {
     taken: HashMap<PiecePlace, (usize, Hit)>,
     near: Vec<UnsentHit>,
     /// Messages read so far.
-    read: HashMap<usize, Rc<Read>>,
+    read: HashMap<usize, Rc<MessagePassages>>,
 }
 
 /// A text with the ranges of its passages.
-struct Read {
+struct MessagePassages {
     text: String,
     spans: Vec<Range<usize>>,
 }
@@ -166,13 +166,13 @@ impl Work<'_> {
         };
         let runs = WordRuns::of(&self.ask.index.analyzer().terms(&own.text));
         if self.runs.hold(&runs) {
-            self.miss(hit, MissWhy::Duplicate);
+            self.miss(hit, MissReason::Duplicate);
             return true;
         }
         let rough: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
         if rough / 2 > self.left() {
             // Far too long by any estimate, so it is not counted exactly.
-            self.miss(hit, MissWhy::NoRoom { missing: rough - self.left() });
+            self.miss(hit, MissReason::NoRoom { missing: rough - self.left() });
             return false;
         }
         let places: Vec<PiecePlace> = pieces.iter().map(|(place, _)| *place).collect();
@@ -185,7 +185,7 @@ impl Work<'_> {
                 true
             }
             Err(needed) => {
-                self.miss(hit, MissWhy::NoRoom { missing: needed - self.room.tokens });
+                self.miss(hit, MissReason::NoRoom { missing: needed - self.room.tokens });
                 false
             }
         }
@@ -203,13 +203,13 @@ impl Work<'_> {
     }
 
     /// A message's text and the ranges of its passages, read once.
-    fn read(&mut self, position: usize) -> Rc<Read> {
+    fn read(&mut self, position: usize) -> Rc<MessagePassages> {
         if let Some(read) = self.read.get(&position) {
             return Rc::clone(read);
         }
         let known = self.ask.index.known(self.ask.scope.number(position));
         let text = known.and_then(|known| self.ask.texts.text(&known.key)).unwrap_or_default().into_owned();
-        let read = Rc::new(Read { spans: passages(&text), text });
+        let read = Rc::new(MessagePassages { spans: passages(&text), text });
         self.read.insert(position, Rc::clone(&read));
         read
     }
@@ -229,7 +229,7 @@ impl Work<'_> {
         read.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
     }
 
-    fn miss(&mut self, hit: &Hit, why: MissWhy) {
+    fn miss(&mut self, hit: &Hit, why: MissReason) {
         if self.near.len() >= self.room.near {
             return;
         }
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_is_held_where_nearly_all_of_its_runs_are() {
+    fn near_duplicates_share_nearly_all_trigrams() {
         let runs = |terms: std::ops::Range<Term>| WordRuns::of(&terms.collect::<Vec<_>>());
         let mut held = WordRuns::default();
         held.add(runs(500..540));

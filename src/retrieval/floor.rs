@@ -38,7 +38,7 @@ impl Floor {
     /// # Errors
     /// If stored postings cannot be read.
     pub fn new(ask: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
-        let signs = gate::signs(ask, text)?;
+        let signs = gate::measure(ask, text)?;
         let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
         if chatty(ask.scope.shape.mean_tokens) < CHAT {
             return Ok(Self { covered: true, least: f32::NEG_INFINITY, near });

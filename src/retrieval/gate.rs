@@ -9,7 +9,7 @@ use super::index::stops::{is_filler, past_cue};
 use super::index::words::{Analyzer, Term, words_of};
 use super::query::Query;
 use super::search::{SearchOptions, idf, lists};
-use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
+use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use std::collections::HashSet;
 
 /// What the gate measures in a message.
@@ -47,7 +47,7 @@ pub struct MessageSignals {
 ///
 /// # Errors
 /// If stored postings cannot be read.
-pub fn signs(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
+pub fn measure(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
     let low = text.to_lowercase().replace('’', "'");
     let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
     let query = Query::new(ask.index, ask.scope, text);
@@ -155,27 +155,27 @@ const TOGETHER: f32 = 1.5;
 pub fn decide(signs: &MessageSignals) -> Gate {
     let shut = Gate::Skipped;
     if signs.known > 0 && signs.cue {
-        return Gate::Pass(PassWhy::Cue);
+        return Gate::Pass(PassReason::Cue);
     }
     if signs.content == 0 {
-        return shut(SkipWhy::NoContent);
+        return shut(SkipReason::NoContent);
     }
     if signs.known == 0 {
-        return shut(SkipWhy::Unknown);
+        return shut(SkipReason::Unknown);
     }
     if signs.code {
-        return Gate::Pass(PassWhy::Rare);
+        return Gate::Pass(PassReason::Rare);
     }
     let mostly = signs.known * 2 >= signs.content;
     if signs.asks {
         if signs.shared >= 2 || signs.named > 0 {
-            return Gate::Pass(PassWhy::Several);
+            return Gate::Pass(PassReason::Several);
         }
         let rare = signs.rarest >= RARE.min(signs.once / 2.0) && mostly;
-        return if rare { Gate::Pass(PassWhy::Rare) } else { shut(SkipWhy::Common) };
+        return if rare { Gate::Pass(PassReason::Rare) } else { shut(SkipReason::Common) };
     }
     let meets = signs.shared >= 2 && mostly && signs.together >= TOGETHER * signs.once;
-    if meets { Gate::Pass(PassWhy::Several) } else { shut(SkipWhy::Faint) }
+    if meets { Gate::Pass(PassReason::Several) } else { shut(SkipReason::Faint) }
 }
 
 /// How far the best cosine must be above the mean, as a share of the distance from the mean to 1: for a question, for a
@@ -192,19 +192,19 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
 }
 
-/// [`signs`], then [`decide`]; if the words do not open the gate, cosines decide, where given.
+/// [`measure`], then [`decide`]; if the words do not open the gate, cosines decide, where given.
 ///
 /// # Errors
 /// If stored postings cannot be read.
 pub fn gate(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
     if ask.scope.slots() == 0 {
-        return Ok(Gate::Skipped(SkipWhy::NothingToFind));
+        return Ok(Gate::Skipped(SkipReason::NothingToFind));
     }
-    let signs = signs(ask, text)?;
+    let signs = measure(ask, text)?;
     let gate = decide(&signs);
-    let wordy = matches!(gate, Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint));
+    let wordy = matches!(gate, Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint));
     let near = wordy && ask.cosines.is_some_and(|cosines| !far_above(cosines, signs.asks).is_empty());
-    Ok(if near { Gate::Pass(PassWhy::Meaning) } else { gate })
+    Ok(if near { Gate::Pass(PassReason::Meaning) } else { gate })
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     use crate::retrieval::index::segment::NoSegments;
     use crate::retrieval::index::session::{Entry, Index};
     use crate::retrieval::scope::{Filter, Scope};
-    use crate::retrieval::search::Texts;
+    use crate::retrieval::search::MessageTexts;
     use std::borrow::Cow;
 
     /// Messages that name nothing. Some filler words were added to the lists after a run over these.
@@ -223,7 +223,7 @@ mod tests {
 
     struct NoTexts;
 
-    impl Texts for NoTexts {
+    impl MessageTexts for NoTexts {
         fn text(&self, _: &Hash) -> Option<Cow<'_, str>> {
             None
         }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_pulls_nothing() {
+    fn messages_without_content_retrieve_nothing() {
         let open: Vec<&str> = FOLLOWUPS.lines().filter(|line| opens(line).is_open()).collect();
         assert!(FOLLOWUPS.lines().count() >= 120);
         assert!(open.len() * 100 <= FOLLOWUPS.lines().count(), "{open:?}");
@@ -295,8 +295,8 @@ mod tests {
         ] {
             assert!(opens(text).is_open(), "{text}: {:?}", opens(text));
         }
-        assert_eq!(opens("who painted the sunrise?"), Gate::Skipped(SkipWhy::Unknown));
-        assert_eq!(opens("go on"), Gate::Skipped(SkipWhy::NoContent));
+        assert_eq!(opens("who painted the sunrise?"), Gate::Skipped(SkipReason::Unknown));
+        assert_eq!(opens("go on"), Gate::Skipped(SkipReason::NoContent));
     }
 
     #[test]
@@ -335,14 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn meaning_opens_what_has_words_of_its_own() {
+    fn similarity_opens_messages_with_content() {
         let cosines = |best: f32, rest: f32| -> Vec<(u32, f32)> {
             (0..40).map(|at| (at, if at == 17 { best } else { rest })).collect()
         };
         let (far, flat) = (cosines(0.6, 0.2), cosines(0.3, 0.2));
-        assert_eq!(opens_with("who painted the sunrise?", Some(&far)), Gate::Pass(PassWhy::Meaning));
-        assert_eq!(opens_with("who painted the sunrise?", Some(&flat)), Gate::Skipped(SkipWhy::Unknown));
-        assert_eq!(opens_with("go on", Some(&far)), Gate::Skipped(SkipWhy::NoContent));
+        assert_eq!(opens_with("who painted the sunrise?", Some(&far)), Gate::Pass(PassReason::Meaning));
+        assert_eq!(opens_with("who painted the sunrise?", Some(&flat)), Gate::Skipped(SkipReason::Unknown));
+        assert_eq!(opens_with("go on", Some(&far)), Gate::Skipped(SkipReason::NoContent));
         let alike = cosines(0.82, 0.75);
         assert!(!opens_with("who painted the sunrise?", Some(&alike)).is_open(), "a model that finds all texts alike");
         let broken = vec![(0, f32::NAN), (1, f32::INFINITY)];
@@ -351,9 +351,9 @@ mod tests {
 
     /// Signals on both sides of every border of the rule.
     #[test]
-    fn the_rule_has_its_borders_where_they_are_said_to_be() {
-        use PassWhy::{Cue, Rare, Several};
-        use SkipWhy::{Common, Faint, NoContent, Unknown};
+    fn the_rule_has_the_documented_borders() {
+        use PassReason::{Cue, Rare, Several};
+        use SkipReason::{Common, Faint, NoContent, Unknown};
         let asks =
             MessageSignals { content: 2, known: 1, asks: true, once: 4.0, rarest: 1.9, ..MessageSignals::default() };
         let says =
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_above_the_mean_is_near() {
+    fn near_means_far_above_the_mean() {
         let near = |cosines: &[f32], asks| {
             let mut found: Vec<u32> =
                 far_above(&(0..).zip(cosines.iter().copied()).collect::<Vec<_>>(), asks).into_iter().collect();

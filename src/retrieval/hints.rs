@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_form_asks_for() {
+    fn hints_of_question_forms() {
         for (text, wants) in [
             ("when", Some(TIME)),
             ("say when", Some(TIME)),

@@ -3,7 +3,7 @@
 //! Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
-use super::index::session::{Index, Known, NOBODY};
+use super::index::session::{Index, IndexedMessage, NOBODY};
 use crate::domain::conversation::message::Role;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl Scope {
             }
         }
         scope.firsts.push(count(scope.positions.len()));
-        let known: Vec<Option<&Known>> = path.iter().map(|number| index.known(*number)).collect();
+        let known: Vec<Option<&IndexedMessage>> = path.iter().map(|number| index.known(*number)).collect();
         scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
         scope.sittings = sittings(&scope.times);
         scope.names.clone_from(&scope.speakers);
@@ -185,7 +185,7 @@ impl Filter {
     }
 }
 
-fn shape(known: &[Option<&Known>], lengths: &[u16], named: bool) -> Shape {
+fn shape(known: &[Option<&IndexedMessage>], lengths: &[u16], named: bool) -> Shape {
     let mean = |role: Option<Role>| {
         let of =
             known.iter().flatten().filter(|known| known.passages > 0 && role.is_none_or(|role| known.role == role));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_not_known_ends_no_sitting() {
+    fn unknown_times_end_no_sitting() {
         let minutes = |at: i64| if at % 7 == 3 { i64::MIN } else { at * 60 + at / 10 * 86_400 };
         let times: Vec<i64> = (0..30).map(minutes).collect();
         let found = sittings(&times);

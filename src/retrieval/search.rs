@@ -34,7 +34,7 @@ const CONSIDERED: usize = 60;
 const LEARNABLE: usize = 2;
 
 /// Supplies texts of messages by their keys.
-pub trait Texts {
+pub trait MessageTexts {
     /// The text as it was indexed; `None` if it no longer exists.
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>>;
     /// The speaker's name for display.
@@ -51,7 +51,7 @@ pub struct SearchOptions<'a> {
     /// Postings that are not in memory.
     pub source: &'a dyn Source,
     /// Texts.
-    pub texts: &'a dyn Texts,
+    pub texts: &'a dyn MessageTexts,
     /// What is searchable.
     pub filter: &'a Filter,
     /// Cosines of passages (by index number) with the query, if there is an embedder. Passages that are not listed

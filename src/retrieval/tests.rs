@@ -8,9 +8,9 @@ use super::index::session::{Entry, Index, Rewrite, Sealed};
 use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, Scope};
-use super::search::{Hit, SearchOptions, Texts, search};
+use super::search::{Hit, MessageTexts, SearchOptions, search};
 use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::{Gate, MissWhy, PassWhy};
+use crate::domain::call::retrieval_set::{Gate, MissReason, PassReason};
 use crate::domain::call::tokens::approximate;
 use crate::domain::conversation::message::Role;
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ impl Said {
     }
 }
 
-impl Texts for Said {
+impl MessageTexts for Said {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.texts.get(key).map(|text| Cow::Borrowed(text.as_str()))
     }
@@ -108,7 +108,7 @@ proptest! {
 
     /// Filtered messages are never found, and all others keep their words' scores.
     #[test]
-    fn only_what_may_be_found_is(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
+    fn only_allowed_messages_are_found(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
         let mut all = Said::default();
         let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
         let filter = Filter { out: std::iter::once(from..from + 5).collect(), lane: (lane < 2).then_some(lane) };
@@ -175,7 +175,7 @@ fn stored_segments_find_what_resident_ones_do() {
 }
 
 #[test]
-fn what_still_grows_is_gone_on_from() {
+fn open_segments_resume() {
     let mut all = Said::default();
     let texts: Vec<String> = (0..60).map(|n| format!("{} note{} on Friday", WORDS[n % 16], n % 9)).collect();
     let path: Vec<u32> = texts[..40].iter().map(|text| all.say_as(Some("Ann Lee"), text)).collect();
@@ -239,7 +239,7 @@ fn removed_messages_are_gone_at_once_and_from_the_bytes() {
 }
 
 #[test]
-fn a_stored_segment_says_what_must_be_rewritten() {
+fn removal_reports_segments_to_rewrite() {
     let mut all = Said::default();
     for number in 0..9 {
         all.say(&format!("secretword{number} bread"));
@@ -270,14 +270,14 @@ fn neighbours_duplicates_and_names_count() {
     let filter = Filter::default();
     let room = CardRoom { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
     let found = find(&all.ask(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &room);
-    assert!(found.near.iter().any(|near| near.why == MissWhy::Duplicate));
-    let record = found.record(Gate::Pass(PassWhy::Forced), "q", Hash::default(), &|key| *key);
+    assert!(found.near.iter().any(|near| near.why == MissReason::Duplicate));
+    let record = found.record(Gate::Pass(PassReason::Forced), "q", Hash::default(), &|key| *key);
     assert_eq!(record.items.len(), found.cards.len());
 }
 
 /// Near misses are reported best first, each with its passage and the missing tokens or score.
 #[test]
-fn what_nearly_went_is_told_with_its_passage_and_what_it_lacked() {
+fn near_misses_report_their_passage_and_shortfall() {
     let mut all = Said::default();
     let padding = "a garden with roses and water in the shade. ".repeat(60);
     let mut texts = vec![format!("{padding} In the end the oven is hot.")];
@@ -310,7 +310,7 @@ fn what_nearly_went_is_told_with_its_passage_and_what_it_lacked() {
     }
     let later = tight.near.iter().find(|near| near.position == 0).unwrap();
     assert!(later.span.start > 2_000 && later.parts.bm25 > 0.0, "the last passage of a long message");
-    let MissWhy::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
+    let MissReason::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
     assert!(held(&find(&ask, "oven", &room(60 + missing, 20)), &tight.near[0]), "with so much more it goes");
     assert!(!held(&find(&ask, "oven", &room(59 + missing, 20)), &tight.near[0]), "with less it does not");
     for most in [0, 1, 5] {
@@ -335,7 +335,7 @@ fn cosines_find_what_words_do_not() {
 }
 
 #[test]
-fn a_word_counts_by_how_rare_it_is_how_often_it_stands_and_in_how_short_a_text() {
+fn words_score_by_rarity_frequency_and_length() {
     let mut all = Said::default();
     let filler = "garden roses water shade ".repeat(9);
     let mut texts =
@@ -350,13 +350,13 @@ fn a_word_counts_by_how_rare_it_is_how_often_it_stands_and_in_how_short_a_text()
 }
 
 #[test]
-fn an_index_takes_as_much_for_each_message_as_is_kept_of_it() {
+fn index_memory_grows_with_its_messages() {
     let mut all = Said::default();
     assert_eq!(all.index.footprint(), (0, 0));
     for _ in 0..1_000 {
         all.say("token refresh");
     }
     let (lists, known) = all.index.footprint();
-    let least = size_of::<super::index::session::Known>() + size_of::<(Hash, u32)>();
+    let least = size_of::<super::index::session::IndexedMessage>() + size_of::<(Hash, u32)>();
     assert!(lists > 0 && (least * 1_000..least * 1_500).contains(&known), "{lists} {known}");
 }

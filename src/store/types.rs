@@ -163,23 +163,23 @@ pub enum Write {
         /// It.
         version: StateVersion,
     },
-    /// A capsule with its figures in `metrics`; a known one only gets figures.
-    PutCapsule {
+    /// A summary with its figures in `metrics`; a known one only gets figures.
+    PutSummary {
         /// Where.
         session: SessionId,
         /// It.
-        capsule: Box<Summary>,
+        summary: Box<Summary>,
         /// Milliseconds since 1970.
         at: i64,
     },
-    /// Which capsules a branch uses, when they still are `expect`, else `Moved`.
-    SetCapsules {
+    /// Which summaries a branch uses, when they still are `expect`, else `Moved`.
+    SetSummaries {
         /// Which branch.
         branch: BranchId,
         /// Those that must be there.
         expect: Vec<Hash>,
         /// Those from now on.
-        capsules: Vec<Hash>,
+        summaries: Vec<Hash>,
     },
     /// An operation; its `seq` is given by the store. Operations of the session that are undone at that moment go.
     PutOp(Box<Operation>),
@@ -364,7 +364,7 @@ pub enum Write {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compression {
     /// What came of it.
-    pub capsule: Hash,
+    pub summary: Hash,
     /// Tokens before.
     pub original: u32,
     /// Tokens after.

@@ -20,7 +20,7 @@ pub use workspace::{ToolError, Workspace};
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::trace::{
-    Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
+    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, in_lines,
 };
 use crate::domain::tool::visibility::FileVisibility;
 use args::Args;
@@ -48,15 +48,15 @@ impl RunTools for Workspace {
         deed: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
-    ) -> Done {
+    ) -> ToolOutcome {
         match deed {
-            _ if watch.cancelled() => Done::said(failed(ToolFailure::Cancelled)),
+            _ if watch.cancelled() => ToolOutcome::unchanged(failed(ToolFailure::Cancelled)),
             ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
             ToolEffect::Run(line) if self.effects.is_some() => command::run::carry_out(self, line, watch),
             ToolEffect::Look { .. } => self.run_reader(name, args, &watch.sight(), &|| watch.cancelled()),
             ToolEffect::Change(_) | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => {
-                Done::said(failed(self.unknown(name)))
+                ToolOutcome::unchanged(failed(self.unknown(name)))
             }
         }
     }
@@ -65,7 +65,7 @@ impl RunTools for Workspace {
         self.run_reader(name, args, &FileVisibility::default(), cancelled).output
     }
 
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+    fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
         let text = in_lines(text);
         let made = match name {
             "read_file" => Args::parse(args).and_then(|args| files::read::over(self.limit, &args, &text)),
@@ -102,7 +102,7 @@ impl RunTools for Workspace {
 
 impl Workspace {
     /// Runs a call that only reads.
-    fn run_reader(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> Done {
+    fn run_reader(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> ToolOutcome {
         let visibility = ToolVisibility { sight, tool: name };
         done(match name {
             _ if cancelled() => Err(ToolFailure::Cancelled),
@@ -151,14 +151,17 @@ impl Workspace {
     }
 }
 
-fn done(made: Result<ToolText, ToolFailure>) -> Done {
+fn done(made: Result<ToolText, ToolFailure>) -> ToolOutcome {
     match made {
         Ok(made) => {
             let full_bytes = made.full_bytes.max(made.body.len() as u64);
             let output = ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes };
-            Done { cut: made.back.map(|back| ShortenedResult { back, full: None }), ..Done::said(output) }
+            ToolOutcome {
+                cut: made.back.map(|back| ShortenedResult { back, full: None }),
+                ..ToolOutcome::unchanged(output)
+            }
         }
-        Err(stop) => Done::said(failed(stop)),
+        Err(stop) => ToolOutcome::unchanged(failed(stop)),
     }
 }
 

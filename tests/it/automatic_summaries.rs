@@ -10,9 +10,11 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::PolicySpec;
-use pleach::domain::planning::tuning::{Choose, Lanes, Levels};
+use pleach::domain::planning::tuning::{Lanes, Levels, TurnSelection};
 use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
-use pleach::domain::summary::draft::{Accept, Compacting, Compaction, Measure, SummaryAuthor, SummaryDraft};
+use pleach::domain::summary::draft::{
+    AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, SummaryAuthor, SummaryDraft,
+};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, SummaryAct, SummaryEvent,
     TaskAct,
@@ -21,14 +23,19 @@ use std::sync::Arc;
 
 /// More than six messages without a summary make one due, and the newest two stay: at turns 4, 7, 10 … if all are
 /// accepted.
-fn lanes(accept: Accept, by: SummaryAuthor) -> PolicySpec {
+fn lanes(accept: AutoSummaryAcceptance, by: SummaryAuthor) -> PolicySpec {
     PolicySpec {
         name: "small".into(),
-        choose: Choose::Lane,
+        choose: TurnSelection::Lane,
         anchored: false,
         retrieval: false,
         lanes: Lanes { messages: 6, tokens: 4_000, hours: 0, keep: 2 },
-        compaction: Compaction { measure: Measure::Lane, accept, by, ..Compaction::default() },
+        compaction: AutoSummarySettings {
+            measure: AutoSummaryTrigger::Lane,
+            accept,
+            by,
+            ..AutoSummarySettings::default()
+        },
         ..PolicySpec::default()
     }
 }
@@ -104,12 +111,12 @@ fn draft_is_made_sent_and_undone() {
     scripts.extend([reply(told), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let before = client.drawn(branch, &message("and now?")).unwrap();
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!((draft.capsule.turns, draft.capsule.source), ((1, 3), SummarySource::Llm));
+    assert_eq!((draft.summary.turns, draft.summary.source), ((1, 3), SummarySource::Llm));
     assert_eq!(draft.cause.as_deref(), Some("8 messages had no summary, more than 6"));
     assert!(
         client.seen.iter().any(|e| matches!(
@@ -139,7 +146,7 @@ fn draft_is_made_sent_and_undone() {
 #[test]
 fn turns_are_summarized_once() {
     let bench = Bench::new(&model(16));
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let mut from = 0;
     for n in 1..=16 {
@@ -147,8 +154,8 @@ fn turns_are_summarized_once() {
         if n >= 4 && (n - 4) % 3 == 0 {
             let (draft, next) = drafted(&mut client, from);
             let reach = u32::try_from(n - 1).unwrap();
-            assert_eq!(draft.capsule.turns, (1, reach), "built from the sources");
-            assert!(draft.capsule.tokens < draft.capsule.original_tokens);
+            assert_eq!(draft.summary.turns, (1, reach), "built from the sources");
+            assert!(draft.summary.tokens < draft.summary.original_tokens);
             act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
             assert!(summary(&plan(&mut client, branch)).is_some());
             from = next;
@@ -166,28 +173,28 @@ fn turns_are_summarized_once() {
 #[test]
 fn refusal_holds_until_enough_new_turns() {
     let bench = Bench::new(&model(8));
-    let mut first = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut first = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = first.session();
     say(&mut first, branch, 1..=4);
     let (draft, _) = drafted(&mut first, 0);
     say(&mut first, branch, 5..=5);
-    assert_eq!(draft.capsule.turns, (1, 3));
+    assert_eq!(draft.summary.turns, (1, 3));
     act(&mut first, branch, SummaryAct::Reject);
     say(&mut first, branch, 6..=6);
     assert_eq!(drafts(&first), 1, "neither while it waited nor after the refusal");
     first.stop();
-    let mut second = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut second = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     second.open();
     say(&mut second, branch, 7..=7);
     let (draft, _) = drafted(&mut second, 0);
-    assert_eq!(draft.capsule.turns, (1, 6), "turns 4 to 7 are eight messages after the three refused turns");
+    assert_eq!(draft.summary.turns, (1, 6), "turns 4 to 7 are eight messages after the three refused turns");
 }
 
 /// A summary that a person undid is not drafted again.
 #[test]
 fn undo_counts_as_refusal() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(Accept::Own, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Own, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
@@ -201,38 +208,41 @@ fn undo_counts_as_refusal() {
     assert!(plain(&mut client), "not drafted again automatically");
     say(&mut client, branch, 7..=7);
     client.wait(at + 1, used);
-    let capsules = match act(&mut client, branch, SummaryAct::List) {
+    let summaries = match act(&mut client, branch, SummaryAct::List) {
         Answer::Summaries(cards) => cards,
         other => panic!("{other:?}"),
     };
-    assert_eq!((capsules[0].capsule.turns, capsules[0].goes), ((1, 6), true));
+    assert_eq!((summaries[0].summary.turns, summaries[0].goes), ((1, 6), true));
     assert!(
-        !capsules[0].capsule.kept.is_empty() && !capsules[0].capsule.too_detailed(),
+        !summaries[0].summary.kept.is_empty() && !summaries[0].summary.too_detailed(),
         "the items that fit were added"
     );
-    act(&mut client, branch, SummaryAct::TakeBack { capsule: capsules[0].capsule.id });
+    act(&mut client, branch, SummaryAct::TakeBack { summary: summaries[0].summary.id });
     assert!(plain(&mut client));
 }
 
 #[test]
 fn no_summary_when_switched_off() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let overrides = |compaction| Overrides { compaction, ..Overrides::default() };
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides: overrides(Some(Compacting::Off)) }));
+    client.must(Request::Branch(BranchRequest::Override {
+        branch,
+        overrides: overrides(Some(AutoSummaryOverride::Off)),
+    }));
     say(&mut client, branch, 1..=7);
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: overrides(None) }));
     assert_eq!(drafts(&client), 0);
     say(&mut client, branch, 8..=8);
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!(draft.capsule.turns, (1, 7));
+    assert_eq!(draft.summary.turns, (1, 7));
 }
 
 #[test]
 fn pinned_and_excluded_turns_are_skipped() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
@@ -245,7 +255,7 @@ fn pinned_and_excluded_turns_are_skipped() {
     }
     say(&mut client, branch, 4..=6);
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!((draft.capsule.turns, draft.stays.len()), ((1, 5), 2), "four turns count at turn 6");
+    assert_eq!((draft.summary.turns, draft.stays.len()), ((1, 5), 2), "four turns count at turn 6");
     assert!(draft.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
 }
 
@@ -253,7 +263,7 @@ fn pinned_and_excluded_turns_are_skipped() {
 #[test]
 fn lanes_are_counted_separately() {
     let bench = Bench::new(&model(10));
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
     say(&mut client, branch, 1..=2);
@@ -262,14 +272,14 @@ fn lanes_are_counted_separately() {
     assert_eq!(drafts(&client), 0);
     say(&mut client, branch, 6..=6);
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!((draft.capsule.lane.as_str(), draft.capsule.covers.len()), ("billing", 3));
+    assert_eq!((draft.summary.lane.as_str(), draft.summary.covers.len()), ("billing", 3));
     assert_eq!(draft.sources.iter().map(|turn| turn.number).collect::<Vec<_>>(), [3, 4, 5]);
 }
 
 fn levels() -> PolicySpec {
     PolicySpec {
         name: "levels".into(),
-        choose: Choose::Levels,
+        choose: TurnSelection::Levels,
         anchored: false,
         levels: Levels {
             total: 1_500,
@@ -279,7 +289,7 @@ fn levels() -> PolicySpec {
             working_seconds: 1,
             ..Levels::default()
         },
-        compaction: Compaction { measure: Measure::Levels, ..Compaction::default() },
+        compaction: AutoSummarySettings { measure: AutoSummaryTrigger::Levels, ..AutoSummarySettings::default() },
         ..PolicySpec::default()
     }
 }
@@ -305,7 +315,7 @@ fn full_levels_summarize_their_oldest_turns() {
         cause.split(' ').filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(digits).collect();
     assert_eq!(figures[1..], [1_500, 80], "{cause}");
     assert!(figures[0] * 100 > 1_500 * 80, "{cause}");
-    let left = figures[0] - u64::from(draft.capsule.original_tokens);
+    let left = figures[0] - u64::from(draft.summary.original_tokens);
     assert!(left * 100 <= 1_500 * 70, "{cause}: {left} would be left");
     let last = draft.sources.last().unwrap().tokens;
     assert!((left + u64::from(last)) * 100 > 1_500 * 70, "no more turns than necessary");
@@ -314,13 +324,18 @@ fn full_levels_summarize_their_oldest_turns() {
 }
 
 /// As under the default policy: turns that leave the window are summarized once they are more than a little.
-fn windowed(accept: Accept) -> PolicySpec {
+fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
     PolicySpec {
         name: "windowed".into(),
         window_turns: 3,
         anchored: false,
         retrieval: false,
-        compaction: Compaction { measure: Measure::Window, tokens: 300, accept, ..Compaction::default() },
+        compaction: AutoSummarySettings {
+            measure: AutoSummaryTrigger::Window,
+            tokens: 300,
+            accept,
+            ..AutoSummarySettings::default()
+        },
         ..PolicySpec::default()
     }
 }
@@ -328,7 +343,7 @@ fn windowed(accept: Accept) -> PolicySpec {
 #[test]
 fn turns_outside_the_window_get_a_draft() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &windowed(Accept::Ask));
+    let mut client = client(&bench, &windowed(AutoSummaryAcceptance::Ask));
     let branch = client.session();
     let mut turn = 0;
     while drafts(&client) == 0 {
@@ -338,9 +353,9 @@ fn turns_outside_the_window_get_a_draft() {
         client.must(Request::Summary { branch, act: SummaryAct::List });
     }
     let (draft, _) = drafted(&mut client, 0);
-    assert_eq!(draft.capsule.turns.0, 1);
-    assert!(draft.capsule.turns.1 < u32::try_from(turn).unwrap() - 2, "the window stays the same");
-    assert!(draft.capsule.original_tokens > 300, "{:?}", draft.cause);
+    assert_eq!(draft.summary.turns.0, 1);
+    assert!(draft.summary.turns.1 < u32::try_from(turn).unwrap() - 2, "the window stays the same");
+    assert!(draft.summary.original_tokens > 300, "{:?}", draft.cause);
     let before = plan(&mut client, branch);
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     let after = plan(&mut client, branch);
@@ -351,7 +366,7 @@ fn turns_outside_the_window_get_a_draft() {
 /// once.
 #[test]
 fn commands_make_due_summaries() {
-    for accept in [Accept::Ask, Accept::Own] {
+    for accept in [AutoSummaryAcceptance::Ask, AutoSummaryAcceptance::Own] {
         let bench = Bench::new(&model(10));
         let spec = windowed(accept);
         let mut client = bench.start_with(|setup| {
@@ -370,11 +385,11 @@ fn commands_make_due_summaries() {
             })
             .collect();
         match accept {
-            Accept::Ask => {
+            AutoSummaryAcceptance::Ask => {
                 assert!(notices.len() == 1 && notices[0].contains("`pleach compress --up-to "), "{notices:?}");
                 assert_eq!(drafts(&client), 0);
             }
-            Accept::Own => {
+            AutoSummaryAcceptance::Own => {
                 assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
                 assert!(summary(&plan(&mut client, branch)).unwrap().included());
             }
@@ -390,7 +405,7 @@ fn turns_continue_while_a_draft_is_written() {
     scripts.extend((5..=6).map(|n| text(&answer(n))));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     while model.bodies().len() < 5 {
@@ -412,7 +427,7 @@ fn stopping_counts_as_refusal() {
     scripts.push(vec![Say::Hold]);
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
@@ -438,19 +453,19 @@ fn random_decisions_keep_the_rules() {
     for seed in histories(2) {
         let mut dice = Dice::new(seed);
         let bench = Bench::new(&model(24));
-        let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
         let branch = client.session();
         let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<SummaryDraft>>);
         for n in 1..=24 {
             say(&mut client, branch, n..=n);
             if waits.is_none() && n - decided >= 4 {
                 let (draft, next) = drafted(&mut client, from);
-                assert_eq!(draft.capsule.turns.1 as usize, n - 1, "seed {seed}, turn {n}");
-                assert!(draft.capsule.tokens < draft.capsule.original_tokens);
+                assert_eq!(draft.summary.turns.1 as usize, n - 1, "seed {seed}, turn {n}");
+                assert!(draft.summary.tokens < draft.summary.original_tokens);
                 (from, waits) = (next, Some(draft));
             }
             let Some(draft) = waits.clone().filter(|_| dice.below(3) > 0) else { continue };
-            let reach = draft.capsule.turns.1 as usize;
+            let reach = draft.summary.turns.1 as usize;
             match dice.below(3) {
                 0 => drop(act(&mut client, branch, SummaryAct::Reject)),
                 1 => drop(act(&mut client, branch, SummaryAct::Accept { draft: draft.number })),
@@ -472,7 +487,7 @@ fn random_decisions_keep_the_rules() {
 #[test]
 fn ending_a_task_summarizes_the_session() {
     let bench = Bench::new(&model(6));
-    let mut client = client(&bench, &lanes(Accept::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
@@ -483,14 +498,14 @@ fn ending_a_task_summarizes_the_session() {
     };
     assert!(said.contains("F5 shows it"), "{said}");
     let (draft, _) = drafted(&mut client, from);
-    assert_eq!((draft.capsule.kind, draft.capsule.turns), (SummaryKind::Session, (1, 2)));
+    assert_eq!((draft.summary.kind, draft.summary.turns), (SummaryKind::Session, (1, 2)));
     assert_eq!(draft.cause.as_deref(), Some("task ports is done"));
     assert!(draft.body.contains("retry_limit_1") || draft.dropped.iter().any(|d| d.text.contains("retry_limit_1")));
     assert!(summary(&plan(&mut client, branch)).is_none(), "a draft is not used by itself");
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     client.must(Request::Branch(BranchRequest::Override {
         branch,
-        overrides: Overrides { compaction: Some(Compacting::Off), ..Overrides::default() },
+        overrides: Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() },
     }));
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("roads".into()) }));
     say(&mut client, branch, 3..=3);

@@ -363,8 +363,8 @@ fn race_token_limit_keeps_partial_answers() {
         let found = record(&view, *id);
         assert_eq!((found.stopped, found.ended), (Some(Limit::Tokens), Some(RunStatus::Cancelled)));
         let nodes = path(&bench.store(), view.card.id, *id);
-        assert!(nodes.last().unwrap().content.words().starts_with("word word"), "the received text is kept");
-        assert!(!nodes.last().unwrap().content.words().contains("too much"));
+        assert!(nodes.last().unwrap().content.plain_text().starts_with("word word"), "the received text is kept");
+        assert!(!nodes.last().unwrap().content.plain_text().contains("too much"));
         let run = client.runs().into_iter().find(|run| run.branch == *id).unwrap();
         assert_eq!(run.error.as_deref(), Some("Stopped at its limit of 20 tok."));
     }
@@ -480,7 +480,7 @@ fn side_question_can_become_a_branch() {
     let (run, _) = ask_aside(&mut client, main, "and beside it?");
     let Answer::Branch(kept) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else { panic!() };
     let nodes = path(&bench.store(), client.open().card.id, kept.id);
-    let words: Vec<String> = nodes.iter().map(|node| node.content.words()).collect();
+    let words: Vec<String> = nodes.iter().map(|node| node.content.plain_text()).collect();
     assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
     assert_eq!((nodes[2].head.role, nodes[3].head.role), (Role::User, Role::Assistant));
     let view = client.open();

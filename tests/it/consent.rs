@@ -7,7 +7,7 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::consent::{Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
-use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
+use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
 };
@@ -49,14 +49,21 @@ impl RunTools for MemoryFiles {
         Ok(ToolEffect::Change(vec![FileChange { path: path.into(), before, after: Some(after.into()), hunks }]))
     }
 
-    fn carry_out(&self, _: &str, _: &str, deed: &ToolEffect, hunks: &[Vec<bool>], watch: &dyn ToolObserver) -> Done {
+    fn carry_out(
+        &self,
+        _: &str,
+        _: &str,
+        deed: &ToolEffect,
+        hunks: &[Vec<bool>],
+        watch: &dyn ToolObserver,
+    ) -> ToolOutcome {
         watch.said("writing\n");
-        let ToolEffect::Change(changes) = deed else { return Done::said(said(ToolStatus::Ok, "looked")) };
+        let ToolEffect::Change(changes) = deed else { return ToolOutcome::unchanged(said(ToolStatus::Ok, "looked")) };
         let change = &changes[0];
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
         let done = FileChange { after: Some(text.into()), ..change.clone() };
-        Done { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
+        ToolOutcome { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
     }
 
     fn run(&self, _: &str, _: &str, _: &dyn Fn() -> bool) -> ToolOutput {
@@ -129,7 +136,7 @@ impl Setup {
         let nodes = self.client.open().nodes.clone();
         let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
         match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
-            Answer::Bodies(bodies) => bodies[0].content.words(),
+            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
             other => panic!("{other:?}"),
         }
     }

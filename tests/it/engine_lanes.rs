@@ -8,7 +8,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::plan::{Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::planning::tuning::{Adaptive, Choose, Levels, Milli};
+use pleach::domain::planning::tuning::{Adaptive, Levels, Milli, TurnSelection};
 use pleach::engine::api::{Act, BranchRequest, ItemName, Request, SessionRequest};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
@@ -19,7 +19,7 @@ fn client(bench: &Bench, spec: PolicySpec) -> Client {
 }
 
 fn lanes() -> PolicySpec {
-    PolicySpec { name: "lanes".into(), choose: Choose::Lane, anchored: false, ..PolicySpec::default() }
+    PolicySpec { name: "lanes".into(), choose: TurnSelection::Lane, anchored: false, ..PolicySpec::default() }
 }
 
 fn into_lane(client: &mut Client, branch: BranchId, lane: &str) {
@@ -124,7 +124,7 @@ fn window_grows_with_errors() {
     let adaptive = Adaptive { base: 1_000, ..Adaptive::default() };
     let spec = PolicySpec {
         name: "adaptive".into(),
-        choose: Choose::Relevance,
+        choose: TurnSelection::Relevance,
         anchored: false,
         adaptive,
         ..PolicySpec::default()
@@ -152,7 +152,7 @@ fn levels_score_recurring_items_higher() {
     let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..Levels::default() };
     let spec = PolicySpec {
         name: "levels".into(),
-        choose: Choose::Levels,
+        choose: TurnSelection::Levels,
         anchored: false,
         levels,
         activation: Activation { on: false, ..Activation::default() },
@@ -186,7 +186,7 @@ fn higher_priority_stays_longer() {
     let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..weights };
     let spec = PolicySpec {
         name: "levels".into(),
-        choose: Choose::Levels,
+        choose: TurnSelection::Levels,
         anchored: false,
         levels,
         activation: Activation { on: false, ..Activation::default() },

@@ -6,14 +6,14 @@ use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::ids::{BranchId, NodeId, RunId};
 use pleach::domain::call::model::Quirk;
 use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::domain::call::retrieval_set::SkipWhy;
+use pleach::domain::call::retrieval_set::SkipReason;
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
-use pleach::domain::conversation::record::{Incoming, Piece, Pieces, Report};
+use pleach::domain::conversation::record::{IncomingPieces, Piece, PieceReader, Report};
 use pleach::domain::planning::mode::SearchWish;
-use pleach::domain::planning::plan::{Choice, Reason, Row, RowKind, Warning};
+use pleach::domain::planning::plan::{BlockedRemedy, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest, Planned,
@@ -125,7 +125,7 @@ fn cancelled_before_and_after_the_first_word() {
     assert!(client.closed(from, branch).draft.is_none());
     let nodes = path(&store, session, branch);
     assert_eq!(nodes.len(), 2);
-    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Cancelled, "half an"));
+    assert_eq!((nodes[1].head.end, nodes[1].content.plain_text().as_str()), (End::Cancelled, "half an"));
     let on = client.turn(branch, &draft("", DraftKind::Continue(nodes[1].head.id)));
     assert!(on.failure.is_none());
     let body = String::from_utf8(model.bodies()[2].clone()).unwrap();
@@ -270,14 +270,14 @@ fn tools_in_a_folder() {
     let roles: Vec<Role> = nodes.iter().map(|node| node.head.role).collect();
     let expected = [Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant, Role::Tool, Role::Assistant];
     assert_eq!(roles, expected);
-    assert!(nodes[2].content.words().contains("the harbour crane"));
-    assert!(!nodes[3].content.words().contains("hidden"), "{:?}", nodes[3].content);
-    assert!(nodes[5].content.words().contains("not valid JSON"), "{:?}", nodes[5].content);
+    assert!(nodes[2].content.plain_text().contains("the harbour crane"));
+    assert!(!nodes[3].content.plain_text().contains("hidden"), "{:?}", nodes[3].content);
+    assert!(nodes[5].content.plain_text().contains("not valid JSON"), "{:?}", nodes[5].content);
     assert_eq!(model.bodies().len(), 3);
     client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
     client.say(branch, "read again");
     assert!(!String::from_utf8_lossy(&model.bodies()[3]).contains("\"tools\""));
-    let refused = path(&bench.store(), session, branch)[9].content.words();
+    let refused = path(&bench.store(), session, branch)[9].content.plain_text();
     assert!(refused.contains("not trusted"), "{refused}");
 }
 
@@ -303,7 +303,7 @@ fn tool_rounds_stop_at_their_limit_and_continue() {
     assert_eq!(tip.head.role, Role::Tool);
     client.turn(branch, &draft("", DraftKind::Continue(tip.head.id)));
     let nodes = path(&bench.store(), session, branch);
-    assert_eq!(nodes.last().unwrap().content.words(), "now done");
+    assert_eq!(nodes.last().unwrap().content.plain_text(), "now done");
     assert_eq!(nodes.iter().filter(|node| node.head.role == Role::User).count(), 1);
 }
 
@@ -332,7 +332,10 @@ fn same_question_on_two_branches() {
     let (a, b) = (path(&store, session, one), path(&store, session, two));
     for nodes in [&a, &b] {
         assert_eq!(nodes.len(), 4);
-        assert_eq!((nodes[2].content.words().as_str(), nodes[3].content.words().as_str()), ("what?", "it is"));
+        assert_eq!(
+            (nodes[2].content.plain_text().as_str(), nodes[3].content.plain_text().as_str()),
+            ("what?", "it is")
+        );
     }
     assert_ne!(a[2].head.id, b[2].head.id);
     for run in client.runs() {
@@ -362,7 +365,7 @@ fn stopping_keeps_the_partial_answer() {
     let view = next.open();
     assert!(view.recovered.is_empty(), "{:?}", view.recovered);
     let nodes = path(&bench.store(), view.card.id, branch);
-    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Cancelled, "half"));
+    assert_eq!((nodes[1].head.end, nodes[1].content.plain_text().as_str()), (End::Cancelled, "half"));
     assert_eq!(model.bodies().len(), 1);
 }
 
@@ -386,7 +389,7 @@ fn full_disk_keeps_the_answer_until_there_is_room() {
     assert!(client.closed(0, branch).failure.is_none());
     let session = client.open().card.id;
     let nodes = path(&bench.store(), session, branch);
-    assert_eq!((nodes[1].head.end, nodes[1].content.words().as_str()), (End::Complete, "precious words"));
+    assert_eq!((nodes[1].head.end, nodes[1].content.plain_text().as_str()), (End::Complete, "precious words"));
     assert_eq!(model.bodies().len(), 1);
 }
 
@@ -466,7 +469,7 @@ fn removal_reaches_the_other_window() {
     let again = three.turn(branch, &draft("my password is swordfish", DraftKind::Edit(user)));
     assert!(again.failure.is_none(), "{again:?}");
     let nodes = path(&bench.store(), session, branch);
-    assert_eq!((nodes.len(), nodes[0].content.words().as_str()), (2, "my password is swordfish"));
+    assert_eq!((nodes.len(), nodes[0].content.plain_text().as_str()), (2, "my password is swordfish"));
     assert_ne!(nodes[0].head.id, user);
 }
 
@@ -511,7 +514,7 @@ fn crashed_run_is_recovered_and_not_sent_again() {
     assert_eq!(view.recovered.len(), 1, "{:?}", view.recovered);
     let nodes = path(&bench.store(), session, branch);
     assert_eq!(nodes.len(), 4);
-    assert_eq!((nodes[3].head.end, nodes[3].content.words().as_str()), (End::Interrupted, "half an answer"));
+    assert_eq!((nodes[3].head.end, nodes[3].content.plain_text().as_str()), (End::Interrupted, "half an answer"));
     assert_eq!(next.runs().last().unwrap().status, RunStatus::Interrupted);
     assert_eq!(model.bodies().len(), 1);
     assert!(next.say(branch, "on").failure.is_none());
@@ -643,7 +646,7 @@ fn regenerated_turn_has_its_own_marks() {
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
     let nodes = path(&store, session, branch);
-    assert_eq!(nodes[1].content.words(), "first");
+    assert_eq!(nodes[1].content.plain_text(), "first");
     assert_eq!(store.branches(session).unwrap()[0].marks.len(), 1);
 }
 
@@ -691,7 +694,7 @@ fn model_details_from_a_server_are_stored() {
 /// Pieces that end with a failure.
 struct FailingPieces(Vec<Piece>);
 
-impl Pieces for FailingPieces {
+impl PieceReader for FailingPieces {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         if self.0.is_empty() { Err(Failure::user("The disk is gone.")) } else { Ok(Some(self.0.remove(0))) }
     }
@@ -714,7 +717,7 @@ fn interrupted_import_resumes() {
     let mut client = bench.start();
     let mut before = 0;
     for cut in [2, 3, 4, 5] {
-        let torn = Incoming::new(FailingPieces(pieces[..cut].to_vec()));
+        let torn = IncomingPieces::new(FailingPieces(pieces[..cut].to_vec()));
         assert!(client.ask(Request::Session(SessionRequest::Import { reading: torn })).is_err());
         let written = bench.store().sessions().unwrap().first().map_or(0, |card| card.messages);
         assert!(written >= before && written.is_multiple_of(1_000), "{written}");
@@ -756,7 +759,7 @@ fn export_imports_as_the_same_tree() {
         other => panic!("{other:?}"),
     };
     let out = transcript(&mut client);
-    let reading = pleach::domain::conversation::record::Reading {
+    let reading = pleach::domain::conversation::record::ImportedFile {
         format: "jsonl".into(),
         transcripts: vec![out.clone()],
         skipped: Vec::new(),
@@ -820,7 +823,7 @@ fn suggested_budget_is_enough() {
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: cap(1_500) }));
     let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
     let advised = blocked.choices.iter().find_map(|choice| match choice {
-        Choice::LargerBudget { at_least } => Some(*at_least),
+        BlockedRemedy::LargerBudget { at_least } => Some(*at_least),
         _ => None,
     });
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: cap(advised.unwrap()) }));
@@ -861,9 +864,9 @@ fn no_budget_above_the_window_is_suggested() {
         }));
         let Ok(Planned::Blocked(blocked)) = client.plan(branch, &long) else { panic!("it must not fit") };
         assert!(blocked.needed > blocked.budget.context_window, "{:?}", blocked.budget);
-        let raises = |choice: &&Choice| matches!(choice, Choice::LargerBudget { .. });
+        let raises = |choice: &&BlockedRemedy| matches!(choice, BlockedRemedy::LargerBudget { .. });
         assert_eq!(blocked.choices.iter().find(raises), None, "{budget:?}");
-        assert!(blocked.choices.contains(&Choice::OtherModel));
+        assert!(blocked.choices.contains(&BlockedRemedy::OtherModel));
     }
 }
 
@@ -896,8 +899,8 @@ fn long(bench: &Bench) {
 fn searched(plan: &pleach::domain::planning::plan::ContextPlan) -> (bool, bool) {
     let card = plan.rows.iter().any(|row| row.section() == Some(Section::Retrieved));
     let because = |why| plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: why });
-    assert!(!(card && because(SkipWhy::Indexing)));
-    (card, because(SkipWhy::Indexing))
+    assert!(!(card && because(SkipReason::Indexing)));
+    (card, because(SkipReason::Indexing))
 }
 
 #[test]

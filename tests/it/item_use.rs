@@ -135,7 +135,7 @@ fn uses_belong_to_the_call() {
     let mut again = bench.start();
     again.open();
     assert_eq!(uses(&mut again, run), before, "it is stored");
-    assert_eq!(again.runs().last().unwrap().uses.map(|count| count.words()), Some("4 shown, 1 used".into()));
+    assert_eq!(again.runs().last().unwrap().uses.map(|count| count.to_text()), Some("4 shown, 1 used".into()));
 }
 
 #[test]

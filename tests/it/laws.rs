@@ -10,7 +10,7 @@ use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
+use pleach::domain::planning::facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
 use pleach::domain::planning::input::{
     Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, PlanInput, SendBarrier, TurnInput,
 };
@@ -18,7 +18,7 @@ use pleach::domain::planning::level_use::level_uses;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Reason, Row, RowKind, Verdict};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
-use pleach::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
+use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use pleach::llm::counting::tokens::Tokenizers;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -202,15 +202,20 @@ fn policy() -> impl Strategy<Value = PolicySpec> {
 }
 
 fn random_policy() -> impl Strategy<Value = PolicySpec> {
-    let chosen =
-        prop::sample::select(vec![Choose::Recent, Choose::Recent, Choose::Lane, Choose::Relevance, Choose::Levels]);
+    let chosen = prop::sample::select(vec![
+        TurnSelection::Recent,
+        TurnSelection::Recent,
+        TurnSelection::Lane,
+        TurnSelection::Relevance,
+        TurnSelection::Levels,
+    ]);
     let numbers = (any::<bool>(), any::<bool>(), 30_u32..100, 20_u32..600);
     let switches = (any::<bool>(), prop::bool::weighted(0.8), any::<bool>());
     (numbers, chosen, 500_u32..3_000, 1_u32..12, switches).prop_map(
         |((anchored, shorten, refill_percent, cap), choose, size, messages, (eager, retrieval, literal))| PolicySpec {
             name: if anchored { "layered" } else { "window" }.into(),
             anchored,
-            shorten_tools: shorten && (anchored || choose != Choose::Recent),
+            shorten_tools: shorten && (anchored || choose != TurnSelection::Recent),
             refill_percent,
             leased_cap_tokens: cap,
             retrieval,
@@ -247,7 +252,7 @@ fn facts() -> impl Strategy<Value = TurnFacts> {
             mentions: (later, later + more),
             similarity: Some(similarity),
             priority,
-            part: [Part::None, Part::Running, Part::Done][usize::from(priority % 3)],
+            part: [TaskRelation::None, TaskRelation::Running, TaskRelation::Done][usize::from(priority % 3)],
             ..TurnFacts::default()
         }
     })
@@ -419,7 +424,7 @@ fn solve_with(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> Opt
 }
 
 fn contains_atom(input: &PlanInput, key: Hash) -> bool {
-    input.marks.iter().any(|mark| mark.brings(key))
+    input.marks.iter().any(|mark| mark.includes_message(key))
 }
 
 /// The turns in a range row, by index.
@@ -657,8 +662,8 @@ fn assert_chosen_room(talk: &Talk, solved: &Solved, used: u32) {
             _ => continue,
         };
         let messages: usize = plan.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.items.len()).sum();
-        let many =
-            policy.choose == Choose::Relevance && messages + turn.messages.len() > policy.adaptive.messages as usize;
+        let many = policy.choose == TurnSelection::Relevance
+            && messages + turn.messages.len() > policy.adaptive.messages as usize;
         // Texts must fit into the first three levels too.
         let full = plan.level_budgets.is_some_and(|budgets| {
             let words: u32 = level_uses(plan)[..3].iter().map(|level| level.used).sum();
@@ -725,7 +730,7 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
             use Reason::{Duplicate, LeaseCap, OffPath, OtherLane, Superseded, TooLarge, TtlExpired, UserExcluded};
             match row.reason {
                 TtlExpired | LeaseCap { .. } => !told,
-                TooLarge => !told && talk.policy.choose == Choose::Lane,
+                TooLarge => !told && talk.policy.choose == TurnSelection::Lane,
                 OffPath | OtherLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
                 _ => false,
             }
@@ -776,7 +781,7 @@ fn assert_summaries(talk: &Talk, solved: &Solved) {
     for row in accepted().filter(|row| !row.included()) {
         let by_level = matches!(row.reason, Reason::SessionFull { .. } | Reason::LevelsOver { .. });
         let why = matches!(row.reason, Reason::SavesNothing | Reason::Duplicate | Reason::Budget { .. });
-        assert!(why || by_level && talk.policy.choose == Choose::Levels, "{row:#?}");
+        assert!(why || by_level && talk.policy.choose == TurnSelection::Levels, "{row:#?}");
         assert!(!(named && row.reason == Reason::SavesNothing), "{row:#?}");
     }
     let without = |talk: &Talk, kind: Section| match kind {
@@ -997,7 +1002,7 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> usize {
     assert!(now.included(), "the remedy leaves it out: {row:#?}\n{now:#?}");
     let left = window(&before).difference(&window(&then)).filter(|atom| **atom != row.atom).count();
     // A policy that chooses turns by the available room chooses again with the mark, so the price is an estimate.
-    let estimated = before.input.policy.choose == Choose::Relevance;
+    let estimated = before.input.policy.choose == TurnSelection::Relevance;
     if !impossible && !estimated {
         assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
     }

@@ -8,7 +8,7 @@ use crate::support::server::{Server as Http, json as answer};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::tool::cards::{FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::cards::{FileDecision, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::consent::{Consent, PendingApproval, Rule, ToolEffect, Verdict};
 use pleach::domain::tool::mcp::{
     ConfiguredServers, FolderFile, Secret, Server, ServerSpec, ServerState, ServerTransport, ToolServers, offered_name,
@@ -406,7 +406,7 @@ impl Setup {
         let nodes = self.client.open().nodes.clone();
         let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
         match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
-            Answer::Bodies(bodies) => bodies[0].content.words(),
+            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
             other => panic!("{other:?}"),
         }
     }
@@ -557,7 +557,7 @@ fn tool_descriptions_are_approved_again_after_a_change() {
     let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("describes echo differently"));
     setup.client.wait(0, alarmed);
     let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
-    assert_eq!((echo.waits, echo.goes(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
+    assert_eq!((echo.waits, echo.is_sent(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
     assert!(setup.cost() < whole, "it is not offered meanwhile");
     let approve = ServerAct::Approve { server: "s".into(), tool: Some("echo".into()) };
     assert!(setup.done(approve).contains("approved as described now"));
@@ -692,19 +692,19 @@ fn folder_file_needs_approval_of_its_exact_text() {
     setup.named.lock().unwrap().file = Some(folder_file("one", vec![spec("s", "plain")]));
     let all = setup.toolbox(ServerAct::Settle);
     let file = all.file.unwrap();
-    assert_eq!((file.word, file.servers[0].command.as_str()), (FileWord::Waits, "stub s"));
+    assert_eq!((file.word, file.servers[0].command.as_str()), (FileDecision::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
     setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("/mcp shows them and asks")));
     setup.done(ServerAct::File { digest, yes: true });
     assert_eq!(setup.card("s").tools.len(), 2);
     setup.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
     let all = setup.toolbox(ServerAct::Settle);
-    assert_eq!(all.file.unwrap().word, FileWord::Waits, "a changed text needs approval again");
+    assert_eq!(all.file.unwrap().word, FileDecision::Waits, "a changed text needs approval again");
     assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers were stopped");
     let stale = Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes: true }));
     assert!(setup.client.ask(stale).unwrap_err().to_string().contains("changed in the meantime"));
     setup.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
-    assert_eq!(setup.toolbox(ServerAct::Settle).file.unwrap().word, FileWord::No);
+    assert_eq!(setup.toolbox(ServerAct::Settle).file.unwrap().word, FileDecision::No);
 }
 
 #[test]

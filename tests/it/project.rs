@@ -14,7 +14,7 @@ use pleach::domain::planning::policy::Section;
 use pleach::domain::summary::accepted::SummarySource;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::module::ModuleVersion;
-use pleach::domain::summary::versions::{EditableKind, Editing};
+use pleach::domain::summary::versions::{Editability, EditableKind};
 use pleach::domain::tool::trace::ToolStatus;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct,
@@ -374,7 +374,7 @@ fn rules_are_listed_and_edited_with_undo() {
     let stands: Vec<_> = list.items.iter().map(|item| (item.path.as_str(), item.stands.clone())).collect();
     assert_eq!(stands, [("AGENTS.md", RuleState::Goes), ("src/AGENTS.md", RuleState::Waits)]);
     let shown = things(&mut client, branch, EditableKind::Rules);
-    assert!(shown[0].goes && shown[0].editing == Editing::Here && !shown[1].goes, "{shown:?}");
+    assert!(shown[0].goes && shown[0].editing == Editability::Here && !shown[1].goes, "{shown:?}");
     let expected = Some(list.items[0].hash);
     let save = |text: &str, expected| {
         Request::Tool(ToolRequest::Project(ProjectAct::Save {

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use pleach::domain::tool::consent::{Command, ToolEffect};
-use pleach::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolStatus};
+use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolStatus};
 use pleach::domain::tool::visibility::FileVisibility;
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::json;
@@ -87,14 +87,14 @@ impl Place {
         }
     }
 
-    pub(crate) fn go(&self, args: &serde_json::Value, watch: &dyn ToolObserver) -> Done {
+    pub(crate) fn go(&self, args: &serde_json::Value, watch: &dyn ToolObserver) -> ToolOutcome {
         let deed = ToolEffect::Run(self.deed(args).unwrap());
         let done = self.space.carry_out("run", &args.to_string(), &deed, &[], watch);
         assert!(done.changed.is_empty() && done.output.full_bytes >= done.output.body.len() as u64);
         done
     }
 
-    pub(crate) fn line(&self, line: &str) -> Done {
+    pub(crate) fn line(&self, line: &str) -> ToolOutcome {
         self.go(&json!({ "line": line }), &Listener::default())
     }
 

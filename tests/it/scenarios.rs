@@ -19,7 +19,7 @@ use pleach::domain::planning::input::SendBarrier;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
-use pleach::domain::planning::tuning::{Choose, Milli};
+use pleach::domain::planning::tuning::{Milli, TurnSelection};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -251,10 +251,10 @@ impl Scenario {
             shorten_tools: self.policy != "window",
             leased_cap_tokens: self.leased_cap.unwrap_or(2_048),
             choose: match self.policy.as_str() {
-                "lanes" => Choose::Lane,
-                "adaptive" => Choose::Relevance,
-                "levels" => Choose::Levels,
-                _ => Choose::Recent,
+                "lanes" => TurnSelection::Lane,
+                "adaptive" => TurnSelection::Relevance,
+                "levels" => TurnSelection::Levels,
+                _ => TurnSelection::Recent,
             },
             ..self.tune.clone()
         }

@@ -105,11 +105,11 @@ fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     let before = client.drawn(branch, &message("and now?")).unwrap();
     let made = draft(&mut client, branch, None);
     assert_eq!(client.drawn(branch, &message("and now?")).unwrap(), before, "a draft changes nothing");
-    assert_eq!(made.capsule.turns, (1, 7), "the newest ten messages stay");
+    assert_eq!(made.summary.turns, (1, 7), "the newest ten messages stay");
     assert_eq!(made.stays, [(2, KeepReason::Pinned), (3, KeepReason::Excluded)]);
     assert!(made.sources.iter().all(|turn| turn.number != 2 && turn.number != 3));
-    assert!(made.capsule.tokens < made.capsule.original_tokens);
-    assert!(made.capsule.text.as_deref().unwrap().starts_with("Extractive summary"));
+    assert!(made.summary.tokens < made.summary.original_tokens);
+    assert!(made.summary.text.as_deref().unwrap().starts_with("Extractive summary"));
     let total = plan(&mut client, branch).est_total;
     act(&mut client, branch, SummaryAct::Accept { draft: made.number });
     let now = plan(&mut client, branch);
@@ -119,7 +119,7 @@ fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     let whole = |row: &&Row| !row.items.is_empty();
     let by_number = |number: u32| now.rows.iter().filter(whole).find(|row| row.source.turn == Some(number)).unwrap();
     for number in [1, 4, 5, 6, 7] {
-        assert_eq!(by_number(number).reason, Reason::Superseded { by: made.capsule.id });
+        assert_eq!(by_number(number).reason, Reason::Superseded { by: made.summary.id });
     }
     assert_eq!((by_number(2).kind, by_number(2).section()), (RowKind::Card, Some(Section::StickyPins)));
     assert_eq!(by_number(3).reason, Reason::UserExcluded { once: false });
@@ -161,19 +161,19 @@ fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).unwrap_or(0);
     let again = draft(&mut client, branch, Some(5));
     let kept = match act(&mut client, branch, SummaryAct::Keep { draft: again.number, items: vec![port] }) {
-        Answer::Draft(Some(draft)) => draft.capsule.kept[0].text.clone(),
+        Answer::Draft(Some(draft)) => draft.summary.kept[0].text.clone(),
         other => panic!("{other:?}"),
     };
     act(&mut client, branch, SummaryAct::Accept { draft: again.number });
     let third = accept(&mut client, branch, Some(7));
-    assert_eq!(third.capsule.covers.len(), 7, "all turns were read, not the earlier summary");
-    assert!(third.capsule.text.as_deref().unwrap().contains(&kept), "kept items stay");
+    assert_eq!(third.summary.covers.len(), 7, "all turns were read, not the earlier summary");
+    assert!(third.summary.text.as_deref().unwrap().contains(&kept), "kept items stay");
     let levels: Vec<(u32, bool)> =
-        cards(&mut client, branch).iter().map(|card| (card.capsule.turns.1, card.goes)).collect();
+        cards(&mut client, branch).iter().map(|card| (card.summary.turns.1, card.goes)).collect();
     assert_eq!(levels, [(7, true), (5, false), (3, false)]);
     for expected in [Some(5), Some(3), None] {
         act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
-        let goes = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.capsule.turns.1);
+        let goes = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.summary.turns.1);
         assert_eq!(goes, expected);
     }
     let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
@@ -227,7 +227,7 @@ fn edited_drafts_are_measured_and_checked() {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     };
-    assert!(all.dropped.len() < made.dropped.len() && !all.capsule.too_detailed(), "{}", all.capsule.ratio_milli());
+    assert!(all.dropped.len() < made.dropped.len() && !all.summary.too_detailed(), "{}", all.summary.ratio_milli());
     let longer = "words ".repeat(5_000);
     let edit = |text: String| Request::Summary { branch, act: SummaryAct::Edit { draft: made.number, text } };
     assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save nothing"));
@@ -235,8 +235,8 @@ fn edited_drafts_are_measured_and_checked() {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),
     };
-    assert_eq!(edited.capsule.source, SummarySource::User);
-    assert_eq!(edited.capsule.kept, all.capsule.kept);
+    assert_eq!(edited.summary.source, SummarySource::User);
+    assert_eq!(edited.summary.kept, all.summary.kept);
     assert!(!edited.dropped.iter().any(|item| item.text == "8001"));
 }
 
@@ -264,7 +264,7 @@ fn model_drafts_in_the_background_with_secrets_masked() {
     model.release();
     let Ok(Answer::Draft(Some(made))) = client.answer(ticket) else { panic!("no draft") };
     assert_eq!(made.body, "### Decisions\n- [turn 1] Port 8001 it is.");
-    assert_eq!((made.capsule.source, made.masked), (SummarySource::Llm, 1));
+    assert_eq!((made.summary.source, made.masked), (SummarySource::Llm, 1));
     let body = String::from_utf8(model.bodies()[8].clone()).unwrap();
     assert!(!body.contains(&key) && body.contains("[masked:github]") && body.contains("### Pending"));
     let run = client.runs().into_iter().find(|run| Some(run.id) == made.run).unwrap();
@@ -318,12 +318,12 @@ fn removal_deletes_the_summary() {
     let item = ItemName::TurnOf(user(&mut client, 4));
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     let card = &cards(&mut client, branch)[0];
-    assert_eq!((card.state, card.capsule.text.as_deref(), card.goes), (SummaryState::StaleSource, None, false));
+    assert_eq!((card.state, card.summary.text.as_deref(), card.goes), (SummaryState::StaleSource, None, false));
     assert_eq!(summary(&plan(&mut client, branch)).unwrap().reason, Reason::StaleSummary);
     client.stop();
     let store = bench.store();
     let session = store.sessions().unwrap()[0].id;
-    assert_eq!(store.capsules(session).unwrap()[0].text, None);
+    assert_eq!(store.summaries(session).unwrap()[0].text, None);
 }
 
 /// An accepted summary is a row in every mode. One that would make the request larger has a row that says so.
@@ -403,7 +403,7 @@ fn accepting_makes_no_plan_larger() {
         for ((way, then), (_, now)) in before.iter().zip(&after) {
             let row = summary(now).unwrap();
             assert!(now.est_total <= then.est_total, "{way}: {} of {}: {row:#?}", now.est_total, then.est_total);
-            let covered = |row: &&Row| row.source.turn.is_some_and(|turn| turn <= made.capsule.turns.1);
+            let covered = |row: &&Row| row.source.turn.is_some_and(|turn| turn <= made.summary.turns.1);
             let quoted = now.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })).find(covered);
             let names = way.contains("retry_limit_3") || way.contains("45 ms");
             assert!(!row.included() || quoted.is_none() || names, "{way}: {quoted:#?}");
@@ -425,7 +425,7 @@ fn naming_a_lane_or_a_task_brings_its_summary() {
         client.say(branch, &question(n));
     }
     let made = accept(&mut client, branch, Some(6));
-    assert_eq!((made.capsule.lane.as_str(), made.capsule.covers.len()), ("billing", 3));
+    assert_eq!((made.summary.lane.as_str(), made.summary.covers.len()), ("billing", 3));
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: lane("travel") }));
     client.say(branch, &question(9));
     let row = |client: &mut Client, asked: &str| {

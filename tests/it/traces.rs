@@ -5,7 +5,7 @@ use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::tool::consent::{Consent, Rule, Verdict};
-use pleach::domain::tool::rerun::{AgainState, AgainView};
+use pleach::domain::tool::rerun::{Rerun, RerunState};
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
 use pleach::engine::api::{
@@ -66,16 +66,16 @@ impl Setup {
     }
 
     /// Reruns a call. Returns its state once it waits for approval or has ended.
-    fn again(&mut self, trace: &ToolTrace) -> AgainView {
+    fn again(&mut self, trace: &ToolTrace) -> Rerun {
         let from = self.client.seen.len();
         self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch: self.branch, id: trace.id() })));
         self.wait_for_rerun(from)
     }
 
-    fn wait_for_rerun(&mut self, from: usize) -> AgainView {
+    fn wait_for_rerun(&mut self, from: usize) -> Rerun {
         let at = self
             .client
-            .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Rerun(view)) if view.state != AgainState::Runs));
+            .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Rerun(view)) if view.state != RerunState::Runs));
         match self.client.seen[at].clone() {
             Event::Tool(ToolEvent::Rerun(view)) => *view,
             other => panic!("{other:?}"),
@@ -194,7 +194,7 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
     let nodes = setup.client.open().nodes.len();
     let posts = setup.model.bodies().len();
     let view = setup.again(failed);
-    assert_eq!((&view.state, view.of.as_str(), view.trace.exit), (&AgainState::Ended, failed.id().as_str(), Some(0)));
+    assert_eq!((&view.state, view.of.as_str(), view.trace.exit), (&RerunState::Ended, failed.id().as_str(), Some(0)));
     let change = view.change.clone().unwrap().unified(0);
     assert!(change.contains("+first\n") && change.contains("-[exit 1]"), "{change}");
     assert_eq!(setup.client.open().nodes.len(), nodes, "no message was added");
@@ -210,7 +210,7 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
         [(Consent::No { why: None }, ToolStatus::Refused, "second\n"), (yes(), ToolStatus::Ok, "first\n")]
     {
         let view = setup.again(wrote);
-        assert!(matches!(view.state, AgainState::Asks(_)), "{view:?}");
+        assert!(matches!(view.state, RerunState::Asks(_)), "{view:?}");
         let twice = setup.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id: wrote.id() })));
         assert!(twice.unwrap_err().to_string().contains("already"));
         let from = setup.client.seen.len();

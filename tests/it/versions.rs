@@ -6,7 +6,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
 use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
-use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
     Answer, BranchRequest, EditableAct, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, SummaryAct,
 };
@@ -36,7 +36,7 @@ fn state_block_versions() {
     let mut client = bench.start();
     let branch = client.session();
     let empty = &things(&mut client, branch, EditableKind::State)[0];
-    assert!(empty.versions.is_empty() && matches!(empty.editing, Editing::Not(_)), "there is no message yet");
+    assert!(empty.versions.is_empty() && matches!(empty.editing, Editability::Not(_)), "there is no message yet");
     client.say(branch, "first");
     client.say(branch, "second");
     client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: mine".into() }));
@@ -98,15 +98,15 @@ fn edited_summary_is_a_version_that_can_be_taken_back() {
     client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } });
     let first = cards(&mut client, branch)[0].clone();
     let rewrite =
-        |capsule, text: &str| Request::Summary { branch, act: SummaryAct::Rewrite { capsule, text: text.into() } };
-    client.must(rewrite(first.capsule.id, "Ports 8000 and 8001 were told."));
+        |summary, text: &str| Request::Summary { branch, act: SummaryAct::Rewrite { summary, text: text.into() } };
+    client.must(rewrite(first.summary.id, "Ports 8000 and 8001 were told."));
     let thing = things(&mut client, branch, EditableKind::Summaries).remove(0);
     assert_eq!(thing.versions.len(), 2);
     assert_eq!(&*thing.versions[0].text, "Ports 8000 and 8001 were told.");
     assert!(thing.versions[0].current && thing.versions[0].from == Some(1));
     let now = cards(&mut client, branch)[0].clone();
-    assert_eq!((now.capsule.source, now.capsule.turns), (SummarySource::User, first.capsule.turns));
-    assert_ne!(now.capsule.confidence, first.capsule.confidence, "the edited text was checked again");
+    assert_eq!((now.summary.source, now.summary.turns), (SummarySource::User, first.summary.turns));
+    assert_ne!(now.summary.confidence, first.summary.confidence, "the edited text was checked again");
     let Ok(pleach::engine::api::Planned::Plan { plan, .. }) = client.plan(branch, &message("and now?")) else {
         panic!()
     };
@@ -114,11 +114,11 @@ fn edited_summary_is_a_version_that_can_be_taken_back() {
         .included()
         .any(|row| row.title.contains("Ports 8000") || row.text.is_some_and(|_| row.title.contains("turns")));
     assert!(goes || plan.included().any(|row| row.kind == pleach::domain::planning::plan::RowKind::Summary));
-    let refused = client.ask(rewrite(now.capsule.id, "  ")).unwrap_err();
+    let refused = client.ask(rewrite(now.summary.id, "  ")).unwrap_err();
     assert!(refused.kept.contains("Nothing was changed"), "{refused}");
-    assert!(client.ask(rewrite(first.capsule.id, "x")).is_err(), "only summaries in use");
+    assert!(client.ask(rewrite(first.summary.id, "x")).is_err(), "only summaries in use");
     client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(cards(&mut client, branch)[0].capsule.id, first.capsule.id);
+    assert_eq!(cards(&mut client, branch)[0].summary.id, first.summary.id);
 }
 
 fn policy(client: &mut Client, branch: BranchId, name: &str) -> Editable {
@@ -143,7 +143,7 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
         client.say(branch, &format!("Question {n}: {}", "the grace is 1500 ms. ".repeat(20)));
     }
     let layered = policy(&mut client, branch, "layered");
-    assert!(layered.goes && layered.editing == Editing::Copy, "{layered:?}");
+    assert!(layered.goes && layered.editing == Editability::Copy, "{layered:?}");
     let preset = layered.versions[0].text.to_string();
     assert!(client.ask(save("layered", &preset, None)).is_err(), "a preset never changes");
     assert!(client.ask(save("window", &preset, Some("layered"))).is_err(), "the name is taken");

@@ -62,7 +62,7 @@ fn preview_of_a_variant_matches_the_call() {
             continue;
         };
         let before = branch_of(&mut client, branch).overrides;
-        client.must(Request::Branch(BranchRequest::Override { branch, overrides: variant::over(&before, &way.arm) }));
+        client.must(Request::Branch(BranchRequest::Override { branch, overrides: variant::merge(&before, &way.arm) }));
         let Ok(Planned::Plan { plan, .. }) = client.plan(branch, &asked) else { panic!("{}", way.title) };
         assert_eq!((plan.id, plan.est_total), (figures.plan, figures.est), "{}", way.title);
         let kept = present.items - figures.sums[1].0 + figures.sums[0].0;

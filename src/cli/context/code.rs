@@ -7,7 +7,9 @@ use crate::cli::client::unexpected;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
-use crate::domain::code::symbols::{CodeFound, CodeMap, IndexStatus, NearWhy, ParseOutcome, Touchpoint};
+use crate::domain::code::symbols::{
+    CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome, Touchpoint,
+};
 use crate::engine::api::{Answer, CodeAct, Request, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,7 +97,7 @@ fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), St
     Ok(())
 }
 
-fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeFound, Stop> {
+fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
     let budget = run.global.budget.unwrap_or(BUDGET);
     let request =
         Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } });
@@ -106,7 +108,7 @@ fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<Code
 }
 
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
-fn shape(id: &Value, found: &CodeFound) -> Value {
+fn shape(id: &Value, found: &CodeSearchResult) -> Value {
     json!({
         "id": id,
         "root": found.root,
@@ -214,7 +216,7 @@ fn show_map(run: &mut Run<'_, '_>, map: &CodeMap) {
     }
 }
 
-fn show(run: &mut Run<'_, '_>, found: &CodeFound) {
+fn show(run: &mut Run<'_, '_>, found: &CodeSearchResult) {
     let tokens: u32 = found.items.iter().map(|item| item.tokens).sum();
     run.io.say(&format!("{} found in {}, {} est. tokens", found.items.len(), found.root, number(tokens)));
     for item in &found.items {
@@ -222,10 +224,10 @@ fn show(run: &mut Run<'_, '_>, found: &CodeFound) {
     }
     for near in &found.near {
         let why = match near.why {
-            NearWhy::NoRoom { needed } => format!("over budget, needs {needed} est. tokens"),
-            NearWhy::Inside => "part of another included symbol".into(),
-            NearWhy::Sent => "already in the request".into(),
-            NearWhy::Changed => "file changed since indexing".into(),
+            NearSymbolReason::NoRoom { needed } => format!("over budget, needs {needed} est. tokens"),
+            NearSymbolReason::Inside => "part of another included symbol".into(),
+            NearSymbolReason::Sent => "already in the request".into(),
+            NearSymbolReason::Changed => "file changed since indexing".into(),
         };
         run.io.say(&format!("  near {}  {}  {:.2}  {why}", near.path, near.symbol, near.score));
     }

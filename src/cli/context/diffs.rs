@@ -90,7 +90,7 @@ fn described(diff: &PlanDiff) -> String {
 
 fn row(text: &mut String, delta: &ItemDiff) {
     let title = column(&delta.title, 40);
-    let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.words("→"));
+    let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.to_text("→"));
     for cause in &delta.causes {
         let _ = writeln!(text, "      {}", because(cause));
     }
@@ -108,8 +108,10 @@ fn told(history: &ItemHistory) -> String {
         let at = stay.from.at.map_or_else(String::new, time);
         let calls = if stay.calls == 1 { "1 call".to_owned() } else { format!("{} calls", stay.calls) };
         let id = stay.from.run.map_or_else(String::new, |run| run.to_string());
-        let place =
-            stay.place.as_ref().map_or_else(|| "not sent".to_owned(), crate::domain::planning::diff::ItemPlace::words);
+        let place = stay
+            .place
+            .as_ref()
+            .map_or_else(|| "not sent".to_owned(), crate::domain::planning::diff::ItemPlace::to_text);
         let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
         let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");
         for cause in &stay.causes {

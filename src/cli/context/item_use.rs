@@ -106,7 +106,7 @@ pub(crate) fn say(run: &mut Run<'_, '_>, totals: &UseTotals) {
             "unused       {} {}: {}; `{}`",
             item.kind.name(),
             title.trim_end(),
-            item.words(),
+            item.to_text(),
             command(item)
         ));
     }

@@ -100,7 +100,7 @@ fn title(tree: &Tree, mark: &Mark) -> String {
         if map { "code map".to_owned() } else { "a memory, a rule, or a deleted item".to_owned() }
     });
     match &mark.origin {
-        Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(&text)),
+        Some(origin) => format!("{}: {}", origin.to_text(), NodeHead::preview_of(&text)),
         None => text,
     }
 }

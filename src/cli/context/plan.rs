@@ -139,7 +139,7 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<
         number(plan.tools)
     );
     if let Some(known) = calibration {
-        let _ = writeln!(text, "→ {}: est {}", known.words(plan.est_total), known.sentence());
+        let _ = writeln!(text, "→ {}: est {}", known.to_text(plan.est_total), known.sentence());
     }
     if plan.level_budgets.is_some() {
         let level =
@@ -151,7 +151,8 @@ fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<
         let gap = if at == 0 { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));
         for (at, row) in plan.included().enumerate().filter(|(_, row)| row.section() == Some(section)) {
-            let mark = uses.get(at).copied().flatten().map_or_else(String::new, |item| format!("  [{}]", item.words()));
+            let mark =
+                uses.get(at).copied().flatten().map_or_else(String::new, |item| format!("  [{}]", item.to_text()));
             let _ = writeln!(text, "{}{mark}", line(row));
         }
     }
@@ -216,13 +217,13 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
 
 fn card_line(card: &RunCard, view: &SessionView) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
-    let used = card.usage.words(card.est_total, " · ");
+    let used = card.usage.to_text(card.est_total, " · ");
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     let edited = if card.edited { " · edited by hand" } else { "" };
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
     let told = card.diagnostics.iter().fold(String::new(), |told, one| told + "\n  ! " + &one.what);
-    let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.words()));
+    let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.to_text()));
     format!(
         "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{told}",
         card.id,

@@ -6,7 +6,7 @@ use crate::cli::client::unexpected;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
-use crate::domain::call::retrieval_set::{Evidence, Gate, MissWhy, ScoreParts};
+use crate::domain::call::retrieval_set::{Evidence, Gate, MissReason, ScoreParts};
 use crate::engine::api::{Answer, PlanRequest, Request, Retrieved};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -165,10 +165,10 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     }
     for near in &found.set.near {
         let why = match near.why {
-            MissWhy::NoRoom { missing } => format!("over budget by {missing} est. tokens"),
-            MissWhy::Duplicate => "duplicate of another result".into(),
-            MissWhy::Below => "lower score than the included results".into(),
-            MissWhy::Unrelated => "unrelated to the query".into(),
+            MissReason::NoRoom { missing } => format!("over budget by {missing} est. tokens"),
+            MissReason::Duplicate => "duplicate of another result".into(),
+            MissReason::Below => "lower score than the included results".into(),
+            MissReason::Unrelated => "unrelated to the query".into(),
         };
         run.io.say(&format!("  near {}  {:.2}  {why}", near.key.short(), near.score));
     }

@@ -44,7 +44,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
         return run.io.value(&draft_shape(&draft, wish.accept));
     }
     say_draft(run, &draft);
-    let (from, to) = draft.capsule.turns;
+    let (from, to) = draft.summary.turns;
     run.io.say(&if wish.accept {
         format!("\nAccepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
     } else {
@@ -77,13 +77,13 @@ fn places(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
 }
 
 fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
-    let capsule = &draft.capsule;
-    run.io.say(capsule.text.as_deref().unwrap_or_default());
+    let summary = &draft.summary;
+    run.io.say(summary.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
         "\n{} → {} tokens, {}; {} of {} checked facts kept",
-        number(capsule.original_tokens),
-        number(capsule.tokens),
-        ratio(capsule.ratio_milli()),
+        number(summary.original_tokens),
+        number(summary.tokens),
+        ratio(summary.ratio_milli()),
         u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64),
         draft.looked_for
     ));
@@ -116,27 +116,27 @@ pub(crate) fn ratio(milli: u32) -> String {
     format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
 }
 
-fn capsule_shape(capsule: &Summary) -> Value {
+fn capsule_shape(summary: &Summary) -> Value {
     json!({
-        "id": capsule.id,
-        "kind": capsule.kind,
-        "level": capsule.kind.level(),
-        "lane": capsule.lane,
-        "source": capsule.source,
-        "model": capsule.model,
-        "prompt_version": capsule.prompt_version,
-        "confidence": f64::from(capsule.confidence) / 1_000.0,
-        "generated_at": capsule.generated_at,
-        "from_turn": capsule.turns.0,
-        "to_turn": capsule.turns.1,
-        "covered_turns": capsule.covers.len(),
-        "source_hash": capsule.source_hash,
-        "parent_capsule": capsule.parent,
-        "original_tokens": capsule.original_tokens,
-        "tokens": capsule.tokens,
-        "ratio": f64::from(capsule.ratio_milli()) / 1_000.0,
-        "kept": capsule.kept,
-        "text": capsule.text,
+        "id": summary.id,
+        "kind": summary.kind,
+        "level": summary.kind.level(),
+        "lane": summary.lane,
+        "source": summary.source,
+        "model": summary.model,
+        "prompt_version": summary.prompt_version,
+        "confidence": f64::from(summary.confidence) / 1_000.0,
+        "generated_at": summary.generated_at,
+        "from_turn": summary.turns.0,
+        "to_turn": summary.turns.1,
+        "covered_turns": summary.covers.len(),
+        "source_hash": summary.source_hash,
+        "parent_capsule": summary.parent,
+        "original_tokens": summary.original_tokens,
+        "tokens": summary.tokens,
+        "ratio": f64::from(summary.ratio_milli()) / 1_000.0,
+        "kept": summary.kept,
+        "text": summary.text,
     })
 }
 
@@ -157,21 +157,21 @@ fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
     };
     json!({
         "accepted": accepted,
-        "original_tokens": draft.capsule.original_tokens,
-        "compressed_tokens": draft.capsule.tokens,
-        "ratio": f64::from(draft.capsule.ratio_milli()) / 1_000.0,
+        "original_tokens": draft.summary.original_tokens,
+        "compressed_tokens": draft.summary.tokens,
+        "ratio": f64::from(draft.summary.ratio_milli()) / 1_000.0,
         "checked": draft.looked_for,
         "dropped": draft.dropped.iter().enumerate().map(item).collect::<Vec<_>>(),
         "stays": draft.stays.iter().map(|(turn, why)| json!({ "turn": turn, "why": why })).collect::<Vec<_>>(),
         "masked": draft.masked,
         "run": draft.run,
         "warnings": draft.warnings,
-        "capsule": capsule_shape(&draft.capsule),
+        "capsule": capsule_shape(&draft.summary),
     })
 }
 
 /// `capsules`.
-pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
+pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
     if let SummariesCommand::Undo { whole_session } = command {
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
@@ -188,7 +188,7 @@ pub(crate) fn capsules(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Res
 }
 
 fn card_shape(card: &SummaryCard) -> Value {
-    let mut value = capsule_shape(&card.capsule);
+    let mut value = capsule_shape(&card.summary);
     if let Some(object) = value.as_object_mut() {
         object.insert("state".into(), json!(card.state));
         object.insert("active".into(), card.active.into());
@@ -203,18 +203,18 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
         return run.io.value(&cards.iter().map(card_shape).collect::<Vec<_>>());
     }
     for card in cards {
-        let capsule = &card.capsule;
+        let summary = &card.summary;
         let here = if card.goes { "●" } else { "○" };
         run.io.say(&format!(
             "{here} {}  {} turns {:>4}–{:<4} {:>7} → {:>5} tokens  {:>6}  {}  {}",
-            capsule.id.short(),
-            column(capsule.kind.name(), 7),
-            capsule.turns.0,
-            capsule.turns.1,
-            number(capsule.original_tokens),
-            number(capsule.tokens),
-            ratio(capsule.ratio_milli()),
-            column(capsule.source.name(), 10),
+            summary.id.short(),
+            column(summary.kind.name(), 7),
+            summary.turns.0,
+            summary.turns.1,
+            number(summary.original_tokens),
+            number(summary.tokens),
+            ratio(summary.ratio_milli()),
+            column(summary.source.name(), 10),
             card.state.name()
         ));
     }
@@ -226,7 +226,7 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
 
 fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Result<(), Stop> {
     let wanted = |card: &&SummaryCard| match id {
-        Some(id) => card.capsule.id.to_string().starts_with(&id.to_lowercase()),
+        Some(id) => card.summary.id.to_string().starts_with(&id.to_lowercase()),
         None => card.goes,
     };
     let card = cards.iter().find(wanted).ok_or_else(|| {
@@ -236,6 +236,6 @@ fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Resul
         return run.io.value(&card_shape(card));
     }
     let gone = "[text deleted, because a source message was deleted]";
-    run.io.say(card.capsule.text.as_deref().unwrap_or(gone));
+    run.io.say(card.summary.text.as_deref().unwrap_or(gone));
     Ok(())
 }

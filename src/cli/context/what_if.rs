@@ -8,7 +8,7 @@ use crate::cli::output::{column, money, number};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::planning::variant;
-use crate::domain::planning::what_if::{Figures, MovedItem, WhatIf};
+use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::{Answer, PlanRequest, Request};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ pub(crate) fn what_if(
 
 fn told(found: &WhatIf) -> String {
     let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
-    let all: Vec<(&str, &Result<Figures, String>)> =
+    let all: Vec<(&str, &Result<PlanFigures, String>)> =
         [("current settings", &found.present)].into_iter().chain(all).collect();
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
     let mut text = format!(
@@ -70,7 +70,7 @@ fn told(found: &WhatIf) -> String {
     text
 }
 
-fn line(title: &str, known: &Figures) -> String {
+fn line(title: &str, known: &PlanFigures) -> String {
     let cost = known.cost.map_or_else(String::new, |cost| money(cost.micro));
     format!(
         "{} {:>11} {:>9} {cost:>9} {:>7} {:>5} {:>5}\n",
@@ -96,7 +96,7 @@ fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u
 }
 
 fn shape(found: &WhatIf) -> Value {
-    let way = |title: &str, arm: Value, result: &Result<Figures, String>| {
+    let way = |title: &str, arm: Value, result: &Result<PlanFigures, String>| {
         let mut value = json!({ "title": title, "settings": arm });
         match result {
             Ok(known) => merge(&mut value, figures(known)),
@@ -114,7 +114,7 @@ fn merge(value: &mut Value, more: Value) {
     }
 }
 
-fn figures(known: &Figures) -> Value {
+fn figures(known: &PlanFigures) -> Value {
     let items = |items: &[MovedItem]| -> Vec<Value> {
         let shape = |item: &MovedItem| json!({ "kind": item.kind.name(), "title": item.title, "tokens": item.tokens, "turn": item.turn });
         items.iter().map(shape).collect()

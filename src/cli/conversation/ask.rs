@@ -381,5 +381,5 @@ fn warned(short: ShortRead) -> String {
 
 fn account(card: &RunCard) -> String {
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
-    format!("{} · {}{cost} · run {}", card.model, card.usage.words(card.est_total, " · "), card.id)
+    format!("{} · {}{cost} · run {}", card.model, card.usage.to_text(card.est_total, " · "), card.id)
 }

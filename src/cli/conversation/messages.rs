@@ -102,7 +102,7 @@ fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     }
     run.io.say(&about);
     let Some(node) = node else { return Ok(()) };
-    let words = node.content.words();
+    let words = node.content.plain_text();
     run.io.words(&words);
     run.io.end_line(&words);
     for (id, name, args) in node.content.calls() {

@@ -130,7 +130,7 @@ pub(crate) fn message(node: &Node) -> String {
         Role::Assistant => node.head.model.clone().unwrap_or_else(|| "answer".to_owned()),
         role => role.name().to_owned(),
     };
-    let text = node.content.words();
+    let text = node.content.plain_text();
     let text = if node.head.role == Role::Assistant { state::strip(&text, true) } else { text };
     let calls: Vec<String> = node.content.calls().map(|call| format!("[calls {}]", call.1)).collect();
     format!(

@@ -156,7 +156,7 @@ fn told(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, fai
     let _ = write!(text, "── {title}");
     if let Some(card) = card {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
-        let _ = write!(text, " · {} · {}{cost}", card.model, card.usage.words(card.est_total, " · "));
+        let _ = write!(text, " · {} · {}{cost}", card.model, card.usage.to_text(card.est_total, " · "));
     }
     let _ = writeln!(text, " ──\n{}", words.trim_end());
     if let Some(failure) = failure {
@@ -235,7 +235,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     let before = match made.of.answer {
         Some(node) => {
             match run.client.call(Request::Session(SessionRequest::Bodies { nodes: vec![node] }), &mut run.io)? {
-                Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.words(), true)),
+                Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.plain_text(), true)),
                 other => return Err(unexpected(&other)),
             }
         }

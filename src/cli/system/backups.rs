@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
-use crate::domain::base::damage::BackupFate;
+use crate::domain::base::damage::BackupOutcome;
 use crate::domain::base::damage::{BackupAct, Holding};
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ pub(crate) fn after_removal(
     let left = ask(run, act)?;
     let held: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
     // A rewrite should keep the backups: report each backup that it had to delete.
-    let deleted = left.iter().filter(|copy| copy.fate == BackupFate::Deleted && act == BackupAct::Rewrite);
+    let deleted = left.iter().filter(|copy| copy.fate == BackupOutcome::Deleted && act == BackupAct::Rewrite);
     for copy in deleted.chain(held.iter().copied()) {
         run.io.note(&copy.line());
     }

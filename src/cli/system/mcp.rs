@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::system::McpCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, Toolbox};
 use crate::domain::tool::mcp::{Origin, ServerState};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
 
@@ -107,9 +107,9 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
 fn named(run: &mut Run<'_, '_>, file: &FileCard) {
     let words = match (&file.fault, file.word) {
         (Some(why), _) => format!("unusable: {why}"),
-        (None, FileWord::Waits) => "not used until you approve it with `pleach mcp use`".to_owned(),
-        (None, FileWord::Yes) => "used".to_owned(),
-        (None, FileWord::No) => "not used".to_owned(),
+        (None, FileDecision::Waits) => "not used until you approve it with `pleach mcp use`".to_owned(),
+        (None, FileDecision::Yes) => "used".to_owned(),
+        (None, FileDecision::No) => "not used".to_owned(),
     };
     run.io.say(&format!("{}: {words}", file.path));
     for server in file.servers.iter().filter(|server| server.taken) {

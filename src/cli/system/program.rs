@@ -15,7 +15,7 @@ use crate::config::themes;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::meter::{Calibration, CalibrationEntry};
 use crate::domain::call::model::ModelInfo;
-use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
+use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, Finding, ProgramRequest, Request};
 use serde_json::{Value, json};
 
@@ -265,7 +265,7 @@ fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> R
 }
 
 fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
-    let faulty = config.folder.as_ref().filter(|card| card.standing == FileStanding::Faulty);
+    let faulty = config.folder.as_ref().filter(|card| card.standing == SettingsFileStatus::Faulty);
     if io.json {
         let ok = faulty.is_none();
         io.value(&json!({ "ok": ok, "files": config.files, "notes": config.notes, "folder": config.folder }))?;

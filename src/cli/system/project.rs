@@ -55,7 +55,7 @@ pub(crate) fn skill(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Sto
 }
 
 /// `capsule`.
-pub(crate) fn capsule(
+pub(crate) fn summary(
     run: &mut Run<'_, '_>,
     path: Option<&str>,
     by: SummaryAuthor,
@@ -81,7 +81,7 @@ pub(crate) fn capsule(
         return run.io.value(&all);
     }
     for one in all.iter().filter(|one| one.current) {
-        let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(one.card.files.len()));
+        let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.to_text(one.card.files.len()));
         let tokens = number(u64::from(one.tokens));
         run.io.say(&format!("{}  {tokens} est. tokens, by {}, {stale}", one.card.path, one.card.by()));
         let names = one.stale.as_ref().map(Staleness::names).unwrap_or_default();
@@ -112,7 +112,7 @@ fn show(run: &mut Run<'_, '_>, list: &ProjectList, path: &str) -> Result<(), Sto
 fn line(item: &ProjectItem) -> String {
     let what = if item.kind == ProjectKind::Skill { "skill" } else { "rules" };
     let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
-    let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.stands.words() };
+    let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.stands.to_text() };
     let tokens = format!("{} est. tokens", number(u64::from(item.tokens)));
     format!("{}  {}  {}  {}{about}", column(what, 5), column(&item.title, 28), column(&tokens, 14), column(&words, 24))
 }

@@ -9,7 +9,7 @@ use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution::{self, Link, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Event, Request, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
@@ -95,7 +95,7 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), 
     let sieve = TraceFilter::read(wish.filter.as_deref().unwrap_or_default());
     let fits = |at: usize| {
         let trace = &board.traces[at];
-        sieve.lets(trace, board.fix(at).is_some())
+        sieve.matches(trace, board.fix(at).is_some())
             && (!wish.failed || resolution::failed(trace))
             && wish.tool.as_ref().is_none_or(|tool| *tool == trace.name)
     };
@@ -249,14 +249,14 @@ fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop
                 return Err(failure.into());
             }
         } else if let Some(Event::Tool(ToolEvent::Rerun(view))) = event
-            && view.state == AgainState::Ended
+            && view.state == RerunState::Ended
         {
             return ended(run, &view);
         }
     }
 }
 
-fn ended(run: &mut Run<'_, '_>, view: &AgainView) -> Result<(), Stop> {
+fn ended(run: &mut Run<'_, '_>, view: &Rerun) -> Result<(), Stop> {
     let change: Option<&FileChange> = view.change.as_ref();
     let differs = change.is_some_and(|change| !change.hunks.is_empty());
     if run.io.json {

@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
-use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
+use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct, Request, ToolRequest};
 use serde_json::json;
 
@@ -49,14 +49,14 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };
     let digest = match (card.standing, card.digest) {
-        (FileStanding::Untrusted, _) => {
+        (SettingsFileStatus::Untrusted, _) => {
             return Err(Failure::user(format!("{} is ignored, because the folder is not trusted.", card.path))
                 .todo("Run `pleach trust` to trust the folder.")
                 .into());
         }
-        (FileStanding::Faulty, _) => return Err(Failure::user(card.notice().unwrap_or_default()).into()),
-        (FileStanding::Used, Some(digest)) if off => digest,
-        (_, Some(digest)) if card.standing != FileStanding::Used => digest,
+        (SettingsFileStatus::Faulty, _) => return Err(Failure::user(card.notice().unwrap_or_default()).into()),
+        (SettingsFileStatus::Used, Some(digest)) if off => digest,
+        (_, Some(digest)) if card.standing != SettingsFileStatus::Used => digest,
         _ => {
             let words = if off { "contains no settings that need approval" } else { "is already in use" };
             return run.io.either(&json!({ "done": true, "folder": card }), &format!("{} {words}.", card.path));
@@ -70,7 +70,7 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
 fn asked(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
     let since = if card.approved_before { " since your last approval" } else { "" };
     run.io.note(&format!("{} changes{since}:", card.path));
-    for line in card.changes.iter().flat_map(Changed::lines) {
+    for line in card.changes.iter().flat_map(SettingChange::lines) {
         run.io.note(&format!("  {line}"));
     }
     if !run.io.in_tty {

@@ -7,7 +7,7 @@ use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Kind, NearSymbol, NearWhy, Touchpoint};
+use crate::domain::code::symbols::{Kind, NearSymbol, NearSymbolReason, Touchpoint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -156,16 +156,16 @@ impl Fill<'_> {
             }
             let Some((symbol, file)) = self.index.symbol(hit.id) else { continue };
             let Some(text) = self.text(file) else {
-                self.miss(hit, symbol, file, NearWhy::Changed);
+                self.miss(hit, symbol, file, NearSymbolReason::Changed);
                 continue;
             };
             if self.is_shown(hit.id, symbol, file) {
-                self.miss(hit, symbol, file, NearWhy::Inside);
+                self.miss(hit, symbol, file, NearSymbolReason::Inside);
                 continue;
             }
             let head = head_lines(symbol, &text);
             if self.taken.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
-                self.miss(hit, symbol, file, NearWhy::Sent);
+                self.miss(hit, symbol, file, NearSymbolReason::Sent);
                 continue;
             }
             let signature = signature(symbol, &text);
@@ -177,7 +177,7 @@ impl Fill<'_> {
                     return at;
                 }
                 misses += 1;
-                self.miss(hit, symbol, file, NearWhy::NoRoom { needed: tokens + head });
+                self.miss(hit, symbol, file, NearSymbolReason::NoRoom { needed: tokens + head });
                 continue;
             }
             self.used += tokens + head;
@@ -201,7 +201,7 @@ impl Fill<'_> {
         self.texts.get(file.shown.as_ref()).cloned().flatten()
     }
 
-    fn miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearWhy) {
+    fn miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearSymbolReason) {
         if self.found.near.len() < NEAR {
             let (kind, lines, qualified) = (symbol.kind, symbol.lines, self.index.qualified(hit.id));
             let (path, symbol) = (file.shown.to_string(), symbol.name.to_string());

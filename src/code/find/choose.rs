@@ -6,7 +6,7 @@ use super::names;
 use super::query::Query;
 use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
-use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -145,7 +145,7 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]
 /// terms. Returns `None` if it is about code: it spells out a name or a path, or the best symbols contain two of its
 /// words, or its only word. For a question (`asks`) one word is enough if half of its words are known.
 #[must_use]
-pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipWhy> {
+pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipReason> {
     let alive = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
     let written = query.names.keys().any(|name| alive(name))
         || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
@@ -161,10 +161,10 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Op
         .map(|(term, weight)| (term.as_ref(), *weight))
         .collect();
     if words == 0 {
-        return Some(SkipWhy::NoContent);
+        return Some(SkipReason::NoContent);
     }
     if known.iter().all(|(_, weight)| *weight < WEIGHTY) {
-        return Some(SkipWhy::Unknown);
+        return Some(SkipReason::Unknown);
     }
     let held = |hit: &Hit| {
         let of = |term: &str| index.holders(term).iter().any(|posting| posting.symbol == hit.id);
@@ -174,5 +174,5 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Op
     let most = hits.iter().take(LOOKED).map(held).max().unwrap_or_default();
     let mostly = known.iter().filter(|(_, weight)| *weight >= WORD).count() * 2 >= words;
     let enough = if asks && mostly { 1 } else { 2.min(words) };
-    (most < enough).then_some(SkipWhy::Faint)
+    (most < enough).then_some(SkipReason::Faint)
 }

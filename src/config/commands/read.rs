@@ -7,7 +7,7 @@ use super::command::Command;
 use super::table::{self, ALIASES, ALONE, Alias, Row};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
-use crate::domain::planning::variant::{self, ArmError};
+use crate::domain::planning::variant::{self, VariantError};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use std::ffi::OsString;
@@ -176,7 +176,7 @@ fn short_forms(words: &mut Vec<OsString>) {
             if let Some(limit) = limit {
                 return Some(vec![limit.into(), value.into()]);
             }
-            matches!(variant::read(word), Ok(_) | Err(ArmError::Value { .. }))
+            matches!(variant::read(word), Ok(_) | Err(VariantError::Value { .. }))
                 .then(|| vec!["--arm".into(), word.into()])
         }),
         _ => {}

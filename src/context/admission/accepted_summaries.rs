@@ -2,7 +2,7 @@
 //! sent if the request is no larger with it than without it, or if the question asks for it by name.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
-use super::admit::{Admitted, LookedUp, admit_with};
+use super::admit::{Admitted, AllowanceUse, admit_with};
 use super::choose;
 use super::forms::{Marks, turn_cost};
 use super::window::{self, Costs, Window};
@@ -22,7 +22,7 @@ const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
 
 /// The summaries of a plan, and the turns that they replace.
 #[derive(Clone, Default)]
-pub(in crate::context) struct Summed {
+pub(in crate::context) struct SummaryCoverage {
     /// The summaries that are sent.
     pub(in crate::context) used: Vec<Hash>,
     /// For each turn: the summary that replaces it.
@@ -37,7 +37,7 @@ pub(in crate::context) struct Summed {
     out: HashMap<Hash, Reason>,
 }
 
-impl Summed {
+impl SummaryCoverage {
     /// With exactly these summaries used.
     pub(in crate::context) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
         let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
@@ -93,10 +93,11 @@ fn turns_of(input: &PlanInput, by: Hash) -> HashSet<Hash> {
 }
 
 /// Decides which summaries are sent, one after the other in the order of their acceptance, and admits everything else.
-pub(in crate::context) fn admit(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
-    let solve = |used: Vec<Hash>| admit_with(input, Summed::new(input, used), looked_up, None);
+pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> Result<Admitted<'_>, Box<Blocked>> {
+    let solve = |used: Vec<Hash>| admit_with(input, SummaryCoverage::new(input, used), looked_up, None);
     // Summaries of the last call stay: their turns are no longer in the window, so their savings cannot be computed.
-    let kept: Vec<Hash> = window::went_on(input).filter(|by| input.summaries.iter().any(|one| one.by == *by)).collect();
+    let kept: Vec<Hash> =
+        window::retained_summaries(input).filter(|by| input.summaries.iter().any(|one| one.by == *by)).collect();
     let mut best = if kept.is_empty() { solve(kept)? } else { solve(kept).or_else(|_| solve(Vec::new()))? };
     if input.summaries.is_empty() {
         return Ok(best);
@@ -129,7 +130,7 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: LookedUp) -> Resul
 
 /// The plan with turns that a summary had displaced and that fit again because it replaced a longer summary; no larger
 /// than `most`.
-fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: LookedUp) -> Option<Admitted<'a>> {
+fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
     let spare = most.saturating_sub(explain::size(best));
     let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
     let next = admit_with(best.input, best.summed.clone(), looked_up, Some(room)).ok()?;
@@ -137,7 +138,7 @@ fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: LookedUp) -> Opt
 }
 
 /// The plan with one more summary, or why it is not sent.
-fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) -> Result<Admitted<'a>, Reason> {
+fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: AllowanceUse) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
     let turns = turns_of(input, summary.by);
     let held: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_of(input, *by)).collect();
@@ -153,15 +154,15 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
     // Other turns may leave for it only if turns that it covers were lost.
     let goes = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
-        at.is_some_and(|at| best.places[at].goes() || best.places[at].taken_out())
+        at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
     let lost = !turns.iter().all(goes);
-    if let Some(budget) = choose::session_overfull(input, &Summed::new(input, used.clone())) {
+    if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
     let (limit, mut most) = (explain::size(best), None);
     for _ in 0..TRIES {
-        let next = admit_with(input, Summed::new(input, used.clone()), looked_up, most);
+        let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
         let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
         let over = explain::size(&next).saturating_sub(limit);
         if over == 0 || summary.named {
@@ -181,7 +182,7 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: LookedUp) ->
 /// or whose removal would make the plan larger.
 fn without_the_oldest<'a>(
     mut best: Admitted<'a>,
-    looked_up: LookedUp,
+    looked_up: AllowanceUse,
     out: &mut HashMap<Hash, Reason>,
 ) -> Admitted<'a> {
     let input = best.input;
@@ -197,7 +198,7 @@ fn without_the_oldest<'a>(
         if used.len() == best.summed.used.len() {
             continue;
         }
-        let next = admit_with(input, Summed::new(input, used), looked_up, best.most);
+        let next = admit_with(input, SummaryCoverage::new(input, used), looked_up, best.most);
         if let Ok(next) = next
             && explain::size(&next) < explain::size(&best)
         {
@@ -224,7 +225,7 @@ fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
 
 /// The plan with quotations of covered turns, if the question names what their summary lacks. It takes no more than
 /// `limit`, or without a limit no more than the request would take with the covered turns in place of their summaries.
-fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: LookedUp) -> Option<Admitted<'a>> {
+fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
     let input = best.input;
     let used = || input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
     if !used().any(|one| one.lacks) {
@@ -240,7 +241,7 @@ fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: L
         now.saturating_add(turns.saturating_sub(texts))
     };
     let limit = limit.unwrap_or_else(saved);
-    let summed = Summed { spare: limit.saturating_sub(now), ..best.summed.clone() };
+    let summed = SummaryCoverage { spare: limit.saturating_sub(now), ..best.summed.clone() };
     let next = admit_with(input, summed, looked_up, best.most).ok()?;
     (explain::size(&next) <= limit).then_some(next)
 }

@@ -2,17 +2,17 @@
 //! are sent or the call is blocked, atoms are never split, and the total never exceeds the budget.
 //! Not for: the form of a message under a mark (`forms`) or rows and reasons (`explain`).
 
-use super::accepted_summaries::{self, Summed};
-use super::choose::{self, Choice};
+use super::accepted_summaries::{self, SummaryCoverage};
+use super::choose::{self, PolicyChoice};
 use super::forms::{Marks, cost_of, turn_cost, turn_forms};
 use super::offers::Offers;
 use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, NotSent, PlanInput, TurnInput};
+use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 use crate::domain::planning::policy::{Layout, Section};
-use crate::domain::planning::tuning::Choose;
+use crate::domain::planning::tuning::TurnSelection;
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
@@ -43,19 +43,19 @@ pub(in crate::context) enum RowPosition {
 
 impl RowPosition {
     /// Whether the turn is sent, in full or as a card.
-    pub(in crate::context) fn goes(self) -> bool {
+    pub(in crate::context) fn is_sent(self) -> bool {
         matches!(self, Self::Window | Self::Card(_))
     }
 
     /// Whether a person excluded it.
-    pub(in crate::context) fn taken_out(self) -> bool {
+    pub(in crate::context) fn is_excluded(self) -> bool {
         matches!(self, Self::Excluded { .. })
     }
 }
 
 /// How the allowance for retrieved candidates is used.
 #[derive(Clone, Copy)]
-pub(in crate::context) enum LookedUp {
+pub(in crate::context) enum AllowanceUse {
     /// Offers spend it.
     Offered,
     /// Keep this many tokens free instead.
@@ -69,7 +69,7 @@ pub(in crate::context) struct Admitted<'a> {
     pub(in crate::context) window: Window,
     /// The maximum size of the request that the window may produce, if less than the budget.
     pub(in crate::context) most: Option<u32>,
-    pub(in crate::context) choice: Choice,
+    pub(in crate::context) choice: PolicyChoice,
     /// The place of each turn.
     pub(in crate::context) places: Vec<RowPosition>,
     /// For each block: `None` if it is not a lease and is sent.
@@ -78,7 +78,7 @@ pub(in crate::context) struct Admitted<'a> {
     pub(in crate::context) lease_cap: u32,
     pub(in crate::context) open: Vec<Form>,
     /// The turns that summaries replace.
-    pub(in crate::context) summed: Summed,
+    pub(in crate::context) summed: SummaryCoverage,
     offers: Offers<'a>,
     /// Upper bound of the request's tokens, never above the budget.
     pub(in crate::context) total: u32,
@@ -96,12 +96,12 @@ impl Admitted<'_> {
 
     /// The blocks of admitted candidates, in sending order.
     pub(in crate::context) fn offered(&self) -> Vec<Block> {
-        self.offers.blocks(&|turn| self.places[turn].goes())
+        self.offers.blocks(&|turn| self.places[turn].is_sent())
     }
 
     /// Candidates that were not admitted.
-    pub(in crate::context) fn not_let_in(&self) -> Vec<NotSent> {
-        self.offers.near(&|turn| self.places[turn].goes())
+    pub(in crate::context) fn not_let_in(&self) -> Vec<OmittedItem> {
+        self.offers.near(&|turn| self.places[turn].is_sent())
     }
 
     /// The form of each message of a closed turn in the window.
@@ -125,7 +125,7 @@ pub(in crate::context) struct Sums {
 }
 
 impl Sums {
-    fn new(input: &PlanInput, marks: &Marks<'_>, choice: &Choice) -> Self {
+    fn new(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice) -> Self {
         let out = |at: usize, turn: &TurnInput| {
             choice.withholds(at) || marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
         };
@@ -192,11 +192,14 @@ fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
 
 /// Admits all candidates. Summaries are sent where they are wanted and fit; they never block a call.
 pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
-    admit_beside(input, LookedUp::Offered)
+    admit_using(input, AllowanceUse::Offered)
 }
 
 /// Like [`admit`], with a choice of how the allowance is used.
-pub(in crate::context) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -> Result<Admitted<'_>, Box<Blocked>> {
+pub(in crate::context) fn admit_using(
+    input: &PlanInput,
+    looked_up: AllowanceUse,
+) -> Result<Admitted<'_>, Box<Blocked>> {
     accepted_summaries::admit(input, looked_up)
 }
 
@@ -205,14 +208,14 @@ pub(in crate::context) fn admit_beside(input: &PlanInput, looked_up: LookedUp) -
 /// allowance, the window with the rest of the budget, leases.
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
-    summed: Summed,
-    looked_up: LookedUp,
+    summed: SummaryCoverage,
+    looked_up: AllowanceUse,
     most: Option<u32>,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
     let around = around(input, &summed);
-    let mut plain = Sums::new(input, &marks, &Choice::all(input, &marks));
+    let mut plain = Sums::new(input, &marks, &PolicyChoice::all(input, &marks));
     plain.summed = summed.floor;
     let beside = around.saturating_add(window::least(input, &plain));
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
@@ -220,11 +223,11 @@ pub(in crate::context) fn admit_with(
     if needed > room {
         return Err(crate::context::explain::blocked::blocked(input, &marks, needed, &open));
     }
-    let Beside { mut offers, open: (open, open_cost) } =
-        Beside::new(input, (&marks, &summed), room - beside, looked_up);
+    let OptionalParts { mut offers, open: (open, open_cost) } =
+        OptionalParts::new(input, (&marks, &summed), room - beside, looked_up);
     let choice = chosen(input, &marks, around, looked_up, &summed);
     plain.fixed = around.saturating_add(open_cost);
-    let (mut costs, loose) = if input.policy.choose == Choose::Recent {
+    let (mut costs, loose) = if input.policy.choose == TurnSelection::Recent {
         (plain, None)
     } else {
         let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };
@@ -239,15 +242,15 @@ pub(in crate::context) fn admit_with(
     lease.total = costs.total(window.start, window.shortened, window.form);
     let mut beside = |block: &Block| match () {
         () if summed.leaves_out(block) => Some(RowPosition::Idle),
-        () => leased(block).then(|| lease.place(block.tokens, 0)),
+        () => is_lease(block).then(|| lease.place(block.tokens, 0)),
     };
     let mut leases: Vec<_> = input.blocks.iter().map(&mut beside).collect();
     let mut places = places(input, &marks, &choice, window, &mut lease);
-    let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].goes());
+    let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].is_sent());
     lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));
     lease.place_in_returned_room(input, (&mut leases, &mut places), &spent);
-    let (total, goes) = (lease.total, |turn: usize| places[turn].goes());
-    let allowance = if matches!(looked_up, LookedUp::Offered) { input.allowance } else { 0 };
+    let (total, goes) = (lease.total, |turn: usize| places[turn].is_sent());
+    let allowance = if matches!(looked_up, AllowanceUse::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&goes, allowance, room.saturating_sub(total)));
     Ok(Admitted {
         input,
@@ -268,14 +271,19 @@ pub(in crate::context) fn admit_with(
 }
 
 /// Offers and the open turn, in the room beside everything required.
-struct Beside<'a> {
+struct OptionalParts<'a> {
     offers: Offers<'a>,
     /// The open turn's forms and their cost.
     open: (Vec<Form>, u32),
 }
 
-impl<'a> Beside<'a> {
-    fn new(input: &'a PlanInput, (marks, summed): (&Marks<'_>, &Summed), room: u32, looked_up: LookedUp) -> Self {
+impl<'a> OptionalParts<'a> {
+    fn new(
+        input: &'a PlanInput,
+        (marks, summed): (&Marks<'_>, &SummaryCoverage),
+        room: u32,
+        looked_up: AllowanceUse,
+    ) -> Self {
         let mut offers = Offers::new(input, summed);
         let asked = open_forms(input, marks, room).1.min(open_forms(input, marks, 0).1);
         let by_room = offers.by_room(room.saturating_sub(asked), choose::session_room(input, summed, 0));
@@ -287,18 +295,24 @@ impl<'a> Beside<'a> {
 
 /// The policy's choice beside the offers that would fit if no turn had to be sent, so that a mark on one turn does not
 /// change the choice of another. Candidates of a chosen turn cost nothing, which makes room for others.
-fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp, summed: &Summed) -> Choice {
-    if matches!(input.policy.choose, Choose::Recent | Choose::Lane) {
+fn chosen(
+    input: &PlanInput,
+    marks: &Marks<'_>,
+    around: u32,
+    looked_up: AllowanceUse,
+    summed: &SummaryCoverage,
+) -> PolicyChoice {
+    if matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
         return choose::choose(input, marks, (0, 0), (summed, None), &|_| 0);
     }
-    let Beside { offers, open: (_, asked) } =
-        Beside::new(input, (marks, summed), input.budget.prompt.saturating_sub(around), looked_up);
-    let with = |goes: &dyn Fn(usize) -> bool, before: Option<&Choice>| {
+    let OptionalParts { offers, open: (_, asked) } =
+        OptionalParts::new(input, (marks, summed), input.budget.prompt.saturating_sub(around), looked_up);
+    let with = |goes: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
         let taken = around.saturating_add(asked).saturating_add(offers.cost(goes));
         choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.of(sections, goes))
     };
     let floor = window::floor(input, summed.floor);
-    let takes = |choice: &Choice, turn: usize| turn >= floor && choice.takes_itself(turn);
+    let takes = |choice: &PolicyChoice, turn: usize| turn >= floor && choice.takes_itself(turn);
     let mut choice = with(&|_| false, None);
     let mut spent = offers.cost(&|_| false);
     loop {
@@ -316,7 +330,7 @@ fn chosen(input: &PlanInput, marks: &Marks<'_>, around: u32, looked_up: LookedUp
 }
 
 /// Whether a turn is sent without a lease, if the window starts at `start`.
-fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start): (usize, usize)) -> bool {
+fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (turn, start): (usize, usize)) -> bool {
     match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
         Some(MarkKind::Sticky | MarkKind::IncludeOnce) => true,
@@ -325,14 +339,14 @@ fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &Choice, (turn, start
 }
 
 /// Whether a block is sent only within its lease, the cap of leases and the budget.
-pub(in crate::context) fn leased(block: &Block) -> bool {
+pub(in crate::context) fn is_lease(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. })
 }
 
 /// Tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks precede it.
-fn around(input: &PlanInput, summed: &Summed) -> u32 {
+fn around(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
-    let required = input.blocks.iter().filter(|block| !leased(block) && !summed.leaves_out(block));
+    let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.leaves_out(block));
     let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
@@ -418,7 +432,7 @@ impl Leases {
 fn places(
     input: &PlanInput,
     marks: &Marks<'_>,
-    choice: &Choice,
+    choice: &PolicyChoice,
     window: Window,
     leases: &mut Leases,
 ) -> Vec<RowPosition> {

@@ -3,8 +3,8 @@
 //! ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
 //! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
-use super::accepted_summaries::Summed;
-use super::admit::leased;
+use super::accepted_summaries::SummaryCoverage;
+use super::admit::is_lease;
 use super::forms::{Marks, turn_cost};
 use super::window::{self, CLOSED_RESULT};
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
@@ -14,7 +14,7 @@ use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::input::{Block, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Form, Reason, Row, Warning};
 use crate::domain::planning::policy::Section;
-use crate::domain::planning::tuning::Choose;
+use crate::domain::planning::tuning::TurnSelection;
 use std::collections::HashMap;
 
 /// Sections of the session level.
@@ -22,7 +22,7 @@ pub(in crate::context) const SESSION_LEVEL: [Section; 5] =
     [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
 /// What a policy chose, turn by turn.
-pub(in crate::context) struct Choice {
+pub(in crate::context) struct PolicyChoice {
     /// Why the policy withholds a turn.
     reasons: Vec<Option<Reason>>,
     /// Why the policy takes a turn.
@@ -40,7 +40,7 @@ pub(in crate::context) struct Choice {
     pub(in crate::context) warnings: Vec<Warning>,
 }
 
-impl Choice {
+impl PolicyChoice {
     /// Whether the policy withholds this turn and no mark brings it back.
     pub(in crate::context) fn withholds(&self, turn: usize) -> bool {
         self.reasons[turn].is_some() && !self.held[turn]
@@ -77,7 +77,7 @@ fn lower(a: Form, b: Form) -> Form {
     if rung(b) > rung(a) { b } else { a }
 }
 
-impl Choice {
+impl PolicyChoice {
     /// All turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
     pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
@@ -102,16 +102,16 @@ pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
     (taken, open): (u32, u32),
-    (summed, before): (&Summed, Option<&Choice>),
+    (summed, before): (&SummaryCoverage, Option<&PolicyChoice>),
     offered: &dyn Fn(&[Section]) -> u32,
-) -> Choice {
+) -> PolicyChoice {
     let floor = window::floor(input, summed.floor);
-    let mut choice = Choice::all(input, marks);
+    let mut choice = PolicyChoice::all(input, marks);
     match input.policy.choose {
-        Choose::Recent => {}
-        Choose::Lane => by_lane(input, &mut choice),
-        Choose::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
-        Choose::Levels => {
+        TurnSelection::Recent => {}
+        TurnSelection::Lane => by_lane(input, &mut choice),
+        TurnSelection::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
+        TurnSelection::Levels => {
             by_levels(input, fixed(input, summed, (taken, open), offered), (floor, before), &mut choice);
         }
     }
@@ -119,7 +119,7 @@ pub(in crate::context) fn choose(
 }
 
 /// Withholds turns of other lanes, and of this lane all but its newest messages.
-fn by_lane(input: &PlanInput, choice: &mut Choice) {
+fn by_lane(input: &PlanInput, choice: &mut PolicyChoice) {
     let lane = &input.open.facts.lane;
     let (mut own, mut at) = (Vec::new(), Vec::new());
     for (index, turn) in input.turns.iter().enumerate() {
@@ -142,7 +142,12 @@ fn sent(turn: &TurnInput) -> u32 {
 }
 
 /// Takes the newest turns, then the most relevant, up to the adaptive target.
-fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
+fn by_relevance(
+    input: &PlanInput,
+    taken: u32,
+    (floor, earlier): (usize, Option<&PolicyChoice>),
+    choice: &mut PolicyChoice,
+) {
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
     let size = adaptive::replay(&facts, spec);
@@ -161,7 +166,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<
         .zip(&choice.scores[floor..])
         .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
         .collect();
-    let kept = |earlier: &Choice| -> Vec<Option<ChosenTurn>> {
+    let kept = |earlier: &PolicyChoice| -> Vec<Option<ChosenTurn>> {
         let goes = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
         let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
         (floor..input.turns.len()).map(|at| goes(at).then(|| chosen(at))).collect()
@@ -189,7 +194,12 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Option<
 }
 
 /// Keeps each level within its budget; the lowest scores leave.
-fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Option<&Choice>), choice: &mut Choice) {
+fn by_levels(
+    input: &PlanInput,
+    fixed: FixedTokens,
+    (floor, earlier): (usize, Option<&PolicyChoice>),
+    choice: &mut PolicyChoice,
+) {
     let spec = &input.policy.levels;
     let largest = largest(input);
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, largest, false, spec)).collect();
@@ -228,7 +238,7 @@ fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Op
 }
 
 /// What an earlier choice by levels decided about the turns from `floor` on.
-fn by_level(earlier: &Choice, floor: usize) -> Vec<Result<Form, EvictionReason>> {
+fn by_level(earlier: &PolicyChoice, floor: usize) -> Vec<Result<Form, EvictionReason>> {
     let one = |at: usize| match &earlier.reasons[at] {
         None => Ok(earlier.forms[at]),
         Some(Reason::LevelFull { budget }) => Err(EvictionReason::Full { budget: *budget }),
@@ -240,11 +250,11 @@ fn by_level(earlier: &Choice, floor: usize) -> Vec<Result<Form, EvictionReason>>
 /// Tokens of the levels before any closed turn.
 fn fixed(
     input: &PlanInput,
-    summed: &Summed,
+    summed: &SummaryCoverage,
     (taken, open): (u32, u32),
     offered: &dyn Fn(&[Section]) -> u32,
 ) -> FixedTokens {
-    let used = |block: &&Block| !summed.leaves_out(block) && !leased(block);
+    let used = |block: &&Block| !summed.leaves_out(block) && !is_lease(block);
     let sum = |sections: &[Section]| {
         let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
         blocks.fold(offered(sections), |sum, block| sum.saturating_add(block.tokens))
@@ -265,21 +275,21 @@ fn largest(input: &PlanInput) -> LargestParts {
 }
 
 /// Tokens left in the session level beside its blocks and `offered`; no limit without levels.
-pub(in crate::context) fn session_room(input: &PlanInput, summed: &Summed, offered: u32) -> u32 {
+pub(in crate::context) fn session_room(input: &PlanInput, summed: &SummaryCoverage, offered: u32) -> u32 {
     session(input, summed).map_or(u32::MAX, |(used, budget)| budget.saturating_sub(used.saturating_add(offered)))
 }
 
 /// The session level's budget, if its blocks alone exceed it.
-pub(in crate::context) fn session_overfull(input: &PlanInput, summed: &Summed) -> Option<u32> {
+pub(in crate::context) fn session_overfull(input: &PlanInput, summed: &SummaryCoverage) -> Option<u32> {
     session(input, summed).filter(|(used, budget)| used > budget).map(|(_, budget)| budget)
 }
 
 /// Tokens of the session level's blocks without leases, and its budget; `None` without levels.
-fn session(input: &PlanInput, summed: &Summed) -> Option<(u32, u32)> {
-    if input.policy.choose != Choose::Levels {
+fn session(input: &PlanInput, summed: &SummaryCoverage) -> Option<(u32, u32)> {
+    if input.policy.choose != TurnSelection::Levels {
         return None;
     }
-    let used = input.blocks.iter().filter(|block| !summed.leaves_out(block) && !leased(block));
+    let used = input.blocks.iter().filter(|block| !summed.leaves_out(block) && !is_lease(block));
     let used = used.filter(|block| SESSION_LEVEL.contains(&block.section)).map(|block| block.tokens);
     let budget = levels::budgets(levels_total(input), &input.policy.levels)[1];
     Some((used.fold(0, u32::saturating_add), budget))
@@ -297,7 +307,7 @@ fn costs(input: &PlanInput, turn: &TurnInput) -> Costs {
 }
 
 /// Writes scores into the rows of turns. A pin's part is added only here, where it does not change the choice.
-pub(in crate::context) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &Choice) {
+pub(in crate::context) fn score_rows(rows: &mut [Row], input: &PlanInput, choice: &PolicyChoice) {
     if choice.scores.is_empty() {
         return;
     }
@@ -307,13 +317,13 @@ pub(in crate::context) fn score_rows(rows: &mut [Row], input: &PlanInput, choice
         let Some(at) = by_atom.get(&row.atom).copied() else { continue };
         let pinned = row.pin == Some(MarkKind::Sticky);
         let score = match input.policy.choose {
-            Choose::Levels => levels::priority(&input.turns[at].facts, largest, pinned, &input.policy.levels),
-            Choose::Relevance if pinned => {
+            TurnSelection::Levels => levels::priority(&input.turns[at].facts, largest, pinned, &input.policy.levels),
+            TurnSelection::Relevance if pinned => {
                 let mut parts = choice.scores[at].parts.clone();
                 parts.push(("starred", input.policy.relevance.starred.0));
                 Score::of(parts)
             }
-            Choose::Relevance | Choose::Recent | Choose::Lane => choice.scores[at].clone(),
+            TurnSelection::Relevance | TurnSelection::Recent | TurnSelection::Lane => choice.scores[at].clone(),
         };
         row.scores.score = Some(score.shown());
         row.scores.parts = score.parts.iter().map(|(name, part)| ((*name).to_owned(), *part)).collect();

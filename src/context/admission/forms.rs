@@ -61,7 +61,7 @@ impl<'a> Marks<'a> {
     }
 
     /// The mark that includes a turn whose messages would not be sent by themselves.
-    pub(in crate::context) fn bringer(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
         marks.find(|mark| barred && mark.kind.wants())
@@ -73,12 +73,12 @@ impl<'a> Marks<'a> {
     }
 
     /// Whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
-    pub(in crate::context) fn brings(&self, key: Hash) -> bool {
+    pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.wants())
     }
 
     /// Whether a person excluded this message of a turn.
-    pub(in crate::context) fn takes_out(&self, key: Hash) -> bool {
+    pub(in crate::context) fn excludes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.excludes())
     }
 }
@@ -99,7 +99,8 @@ pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Mark
         let form = if message.bar.is_some() { brought(message, marks) } else { form_of(message, tools, marks, caller) };
         if message.bar.is_none() && message.role != Role::Tool {
             let episode = marks.message(message.key).is_some_and(|mark| matches!(mark.target, Atom::Episode { .. }));
-            caller = CallingMessage { keeps: form != Form::Elided, out: episode && marks.takes_out(message.key) };
+            caller =
+                CallingMessage { keeps: form != Form::Elided, out: episode && marks.excludes_message(message.key) };
         }
         form
     });
@@ -109,7 +110,8 @@ pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Mark
 /// The form of a message that is left out unless a person includes it. Its calls are not sent, since their results
 /// would be missing.
 fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
-    let may = matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)) && marks.brings(message.key);
+    let may =
+        matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)) && marks.includes_message(message.key);
     let result = message.role == Role::Tool && !message.orphan;
     match (message.calls, message.elided) {
         _ if !may || result => Form::Out,
@@ -120,7 +122,7 @@ fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
 }
 
 fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: CallingMessage) -> Form {
-    let excluded = marks.takes_out(message.key);
+    let excluded = marks.excludes_message(message.key);
     let result = message.role == Role::Tool && !message.orphan;
     match tools {
         _ if message.role == Role::System && excluded => Form::Out,

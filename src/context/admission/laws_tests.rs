@@ -18,7 +18,7 @@ use crate::domain::planning::input::{
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
-use crate::domain::planning::tuning::Choose;
+use crate::domain::planning::tuning::TurnSelection;
 use proptest::prelude::*;
 
 fn key(turn: usize, message: usize) -> Hash {
@@ -208,7 +208,7 @@ proptest! {
         turns in prop::collection::vec((any::<bool>(), 0_usize..4), 0..8),
         messages in 0_u32..8,
     ) {
-        let mut policy = PolicySpec { choose: Choose::Lane, ..PolicySpec::default() };
+        let mut policy = PolicySpec { choose: TurnSelection::Lane, ..PolicySpec::default() };
         policy.lanes.messages = messages;
         let mut input = input(&vec![[1; 3]; turns.len()], policy, 1_000);
         for (turn, (own, sent)) in input.turns.iter_mut().zip(&turns) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_admitted_is_counted_and_fits(
+    fn admitted_items_are_counted_and_fit(
         turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..5),
         marks in prop::collection::vec(prop::option::of(kind()), 5),
         blocks in prop::collection::vec((1_u32..20, any::<bool>()), 0..3),
@@ -314,7 +314,7 @@ proptest! {
     /// Retrieved candidates spend no more than the allowance, never block a call, repeat no turn, and leave the rest to
     /// the window: as long as the next older turn fits, it is sent.
     #[test]
-    fn what_is_not_spent_on_what_was_found_goes_to_turns(
+    fn unspent_allowance_goes_to_turns(
         turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..7),
         mut found in prop::collection::vec((prop::option::of(0_usize..7), 5_u32..60, 0_u32..5), 0..8),
         rules in prop::collection::vec(1_u32..60, 0..3),
@@ -343,13 +343,13 @@ proptest! {
         prop_assert!(took - by_rules <= allowance.min(most), "{took} of {allowance} and {most}");
         let out = admitted.not_let_in();
         for (at, (turn, ..)) in found.iter().enumerate() {
-            let goes = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].goes());
+            let goes = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].is_sent());
             let rows = out.iter().filter(|near| near.atom == Atom::Message { node: key(300, at) });
             let said = rows.filter(|near| near.reason == Reason::Duplicate).count();
             prop_assert_eq!(said, usize::from(goes), "a turn that goes is not quoted beside itself");
         }
         for (at, kind) in marks.iter().enumerate().take(turns.len()) {
-            prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].goes(), "pins come first");
+            prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].is_sent(), "pins come first");
         }
         let already_in = crate::context::already_in(&input, allowance).expect("it is not blocked");
         for (at, turn) in input.turns.iter().enumerate() {
@@ -426,7 +426,7 @@ proptest! {
     /// A message that is not sent by itself has a row of its own, with a remedy if there is one. Every turn, even one
     /// that is only counted, is in one row.
     #[test]
-    fn what_stays_out_stands_in_one_row(
+    fn every_item_left_out_has_one_row(
         sizes in prop::collection::vec([1_u32..30, 20_u32..60, 5_u32..20], 1..30), prompt in 60_u32..900,
         bars in prop::collection::vec(barred(), 0..6), gaps in prop::collection::btree_set(0_usize..30, 0..3),
     ) {
@@ -478,7 +478,7 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
 
 /// The forms and cost of a turn with a call, at each degree of shortening.
 #[test]
-fn the_ladder_of_a_turn_costs_what_it_sends() {
+fn forms_of_a_turn_cost_what_they_send() {
     let turn = turn(0, [7, 50, 20]);
     let none = super::forms::Marks::new(&[]);
     let costs = RUNGS.map(|form| super::forms::turn_cost(&turn, form, &none));

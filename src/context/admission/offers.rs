@@ -7,18 +7,18 @@
 //! turn costs nothing while that turn is in the window, so one search for the start of the window weighs both, and
 //! tokens that candidates do not spend go to turns.
 
-use super::accepted_summaries::Summed;
-use super::admit::LookedUp;
+use super::accepted_summaries::SummaryCoverage;
+use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Candidate, NotSent, Offer, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::policy::Section;
 use std::collections::{BTreeSet, HashMap};
 
 /// An offer and the decisions about its candidates.
-struct Decided<'a> {
+struct OfferDecision<'a> {
     offer: &'a Offer,
     /// Tokens left by its priority level, for an offer without an allowance.
     level: u32,
@@ -34,7 +34,7 @@ struct Decided<'a> {
 
 /// All offers of an input, with the decisions about them.
 pub(in crate::context) struct Offers<'a> {
-    decided: Vec<Decided<'a>>,
+    decided: Vec<OfferDecision<'a>>,
     /// Tokens kept free in place of retrieved candidates.
     kept: u32,
     /// Tokens left for candidates whose turn a summary covers.
@@ -43,13 +43,13 @@ pub(in crate::context) struct Offers<'a> {
 
 impl<'a> Offers<'a> {
     /// With nothing admitted yet.
-    pub(in crate::context) fn new(input: &'a PlanInput, summed: &Summed) -> Self {
+    pub(in crate::context) fn new(input: &'a PlanInput, summed: &SummaryCoverage) -> Self {
         let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
         let lacks = |by: Hash| input.summaries.iter().any(|one| one.by == by && one.lacks);
         let covers = |one: &Candidate| summed.by[*places.get(&one.turn?)?].map(|by| (by, lacks(by)));
-        let decided = input.offers.iter().map(|offer| Decided {
+        let decided = input.offers.iter().map(|offer| OfferDecision {
             offer,
             level: u32::MAX,
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
@@ -75,10 +75,10 @@ impl<'a> Offers<'a> {
     }
 
     /// Spends the allowance or keeps it free, as far as there is room. Returns those tokens.
-    pub(in crate::context) fn look_up(&mut self, how: LookedUp, allowance: u32, room: u32) -> u32 {
+    pub(in crate::context) fn look_up(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
         match how {
-            LookedUp::Offered => self.by_allowance(allowance, room),
-            LookedUp::KeptFree(tokens) => self.keep_free(tokens, room),
+            AllowanceUse::Offered => self.by_allowance(allowance, room),
+            AllowanceUse::KeptFree(tokens) => self.keep_free(tokens, room),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Offers<'a> {
     }
 
     /// The candidates left out, with their reasons.
-    pub(in crate::context) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
+    pub(in crate::context) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
         self.decided.iter().flat_map(|decided| decided.near(goes)).collect()
     }
 }
@@ -164,7 +164,7 @@ fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     candidates.iter().map(|one| together[&one.together].clone()).collect()
 }
 
-impl Decided<'_> {
+impl OfferDecision<'_> {
     /// Admits candidates in their order while all of them together take at most `most` tokens, whichever turns are
     /// sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
     fn take(&mut self, most: u32, spare: &mut u32) -> u32 {
@@ -296,11 +296,11 @@ impl Decided<'_> {
         heading.into_iter().chain(each).collect()
     }
 
-    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<NotSent> {
+    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
         let candidates = self.offer.candidates.iter().enumerate();
         let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
             let said = self.said(at, goes).then_some(Reason::Duplicate);
-            Some(NotSent {
+            Some(OmittedItem {
                 reason: said.or_else(|| self.out[at].clone())?,
                 atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
                 kind: block.kind,

@@ -3,10 +3,10 @@
 //! turns would be sent without the accepted summaries, the model is not asked.
 //! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
 
-use super::accepted_summaries::Summed;
-use super::admit::{self, Admitted, LookedUp, RowPosition};
+use super::accepted_summaries::SummaryCoverage;
+use super::admit::{self, Admitted, AllowanceUse, RowPosition};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, NotSent, PlanInput};
+use crate::domain::planning::input::{Block, OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one
 
 /// The input, with the request for a state block added where turns are left out. It never blocks a call: without room
 /// for it, a row says so.
-pub(in crate::context) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
+pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
     let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
     let without = admit::admit(input)?;
     if !leaves_out_turns(&without) || (!input.summaries.is_empty() && goes_whole_without_summaries(input)) {
@@ -34,7 +34,7 @@ pub(in crate::context) fn decided(input: &PlanInput) -> Result<Cow<'_, PlanInput
 
 /// Whether no turn would be left out without accepted summaries.
 fn goes_whole_without_summaries(input: &PlanInput) -> bool {
-    let bare = admit::admit_with(input, Summed::new(input, Vec::new()), LookedUp::Offered, None);
+    let bare = admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None);
     bare.is_ok_and(|bare| !leaves_out_turns(&bare))
 }
 
@@ -50,8 +50,8 @@ fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     input.gaps.iter().any(|gap| admitted.summed.gap(gap).is_none()) || input.turns.iter().enumerate().any(lost)
 }
 
-fn left_out(request: &Block, free: u32) -> NotSent {
-    NotSent {
+fn left_out(request: &Block, free: u32) -> OmittedItem {
+    OmittedItem {
         atom: Atom::Section { text: request.text },
         kind: request.kind,
         reason: Reason::Budget { free },

@@ -36,16 +36,16 @@ pub(in crate::context) struct Window {
 /// Chooses the window. It exceeds the room only if every window does (see [`least`]).
 pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
     let floor = floor(input, costs.summed());
-    let kept = held(input).filter(|_| input.policy.anchored).and_then(|old| {
+    let kept = anchored_window(input).filter(|_| input.policy.anchored).and_then(|old| {
         let old = Window { start: old.start.max(floor), floor, ..old };
         keep_or_refill(input, costs, room, old)
     });
-    kept.unwrap_or_else(|| fresh(input, costs, room, floor))
+    kept.unwrap_or_else(|| choose_anew(input, costs, room, floor))
 }
 
 /// Whether the anchored window can be cut back to fit the room (otherwise it is chosen anew); `None` without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
-    let old = held(input).filter(|_| input.policy.anchored)?;
+    let old = anchored_window(input).filter(|_| input.policy.anchored)?;
     Some(cheapest(input, costs, old.start.max(floor(input, costs.summed()))) <= room)
 }
 
@@ -74,7 +74,7 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
 
 /// The window of the last call's anchor, if it is still valid: same policy and budget, a form that the policy still
 /// allows, and its turn among the input.
-fn held(input: &PlanInput) -> Option<Window> {
+fn anchored_window(input: &PlanInput) -> Option<Window> {
     let anchor = input.anchor.as_ref()?;
     let same = anchor.policy == input.policy.name && anchor.budget == input.budget.prompt;
     if !same || !ladder(input).any(|form| form == anchor.form) {
@@ -93,7 +93,7 @@ fn opens_with(input: &PlanInput, key: Hash) -> Option<usize> {
 }
 
 /// Without an anchor: all turns in full, else all turns shortened one step further, else as many of the newest as fit.
-fn fresh(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Window {
+fn choose_anew(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Window {
     let turns = input.turns.len();
     for form in ladder(input) {
         if costs.total(floor, turns, form) <= room {
@@ -155,19 +155,22 @@ fn ladder(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
 pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
     let Some(room) = most else { return choose(input, costs, input.budget.prompt) };
     let floor = floor(input, costs.summed());
-    let old =
-        held(input).filter(|_| input.policy.anchored).map(|old| Window { start: old.start.max(floor), floor, ..old });
+    let old = anchored_window(input).filter(|_| input.policy.anchored).map(|old| Window {
+        start: old.start.max(floor),
+        floor,
+        ..old
+    });
     let trimmed = old.and_then(|old| {
         let fits = |start: &usize| costs.total(*start, old.shortened, old.form) <= room;
         let start = (old.start..=input.turns.len()).find(fits)?;
         Some(Window { start, refilled: true, ..old })
     });
-    trimmed.unwrap_or_else(|| fresh(input, costs, room, floor))
+    trimmed.unwrap_or_else(|| choose_anew(input, costs, room, floor))
 }
 
 /// Summaries that were sent with the last call, if its anchor is still valid.
-pub(in crate::context) fn went_on(input: &PlanInput) -> impl Iterator<Item = Hash> {
-    let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && held(input).is_some());
+pub(in crate::context) fn retained_summaries(input: &PlanInput) -> impl Iterator<Item = Hash> {
+    let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && anchored_window(input).is_some());
     anchor.into_iter().flat_map(|anchor| anchor.summaries.iter().copied())
 }
 

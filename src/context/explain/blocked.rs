@@ -7,29 +7,29 @@ use crate::context::explain;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
-use crate::domain::planning::plan::{Blocked, Choice, Form, Reason};
+use crate::domain::planning::plan::{Blocked, BlockedRemedy, Form, Reason};
 use crate::domain::planning::policy::Section;
 
 /// The report for a call that needs `needed` tokens, more than the budget, with the open turn in the forms `open`.
 pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
-    let larger = input.budget.cap_for(needed).map(|at_least| Choice::LargerBudget { at_least });
-    let mut choices: Vec<Choice> = larger.into_iter().chain([Choice::OtherModel]).collect();
+    let larger = input.budget.cap_for(needed).map(|at_least| BlockedRemedy::LargerBudget { at_least });
+    let mut choices: Vec<BlockedRemedy> = larger.into_iter().chain([BlockedRemedy::OtherModel]).collect();
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
         let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));
-        choices.push(Choice::Unpin { atoms: pinned.into_iter().map(|(atom, _)| atom).collect(), frees });
+        choices.push(BlockedRemedy::Unpin { atoms: pinned.into_iter().map(|(atom, _)| atom).collect(), frees });
     }
     let shorter = turn_cost(&input.open, Form::Cut(OPEN_OLDER), marks);
     let now = cost_of(&input.open, open);
     if !input.policy.shorten_tools && shorter < now {
-        choices.push(Choice::ShortenBodies { frees: now - shorter });
+        choices.push(BlockedRemedy::ShortenBodies { frees: now - shorter });
     }
     if input.tools_tokens > 0 {
-        choices.push(Choice::FewerTools { frees: input.tools_tokens });
+        choices.push(BlockedRemedy::FewerTools { frees: input.tools_tokens });
     }
     let by = needed.saturating_sub(input.budget.prompt);
     if input.open.messages.iter().any(|message| message.role == Role::User && message.tokens > by) {
-        choices.push(Choice::ShorterMessage { by });
+        choices.push(BlockedRemedy::ShorterMessage { by });
     }
     let rows = explain::required_rows(input, marks, open);
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })

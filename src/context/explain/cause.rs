@@ -30,7 +30,12 @@ pub struct ChangesBetweenCalls<'a> {
 const STEPS: usize = 2;
 
 /// Sets the causes of every difference.
-pub fn blame(deltas: &mut [ItemDiff], before: &ContextPlan, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) {
+pub fn set_causes(
+    deltas: &mut [ItemDiff],
+    before: &ContextPlan,
+    after: &ContextPlan,
+    between: &ChangesBetweenCalls<'_>,
+) {
     for delta in deltas {
         delta.causes = causes(delta, before, after, between);
     }
@@ -75,7 +80,7 @@ impl Case<'_> {
         }
         let about = subject(&self.delta.atom);
         let own = self.between.steps.iter().filter(|(atom, _)| subject(atom) == about || self.of_message(atom));
-        own.rev().take(STEPS).map(|(_, step)| told(step)).collect()
+        own.rev().take(STEPS).map(|(_, step)| transition_cause(step)).collect()
     }
 
     /// Whether the item is the card or turn that contains the message `atom`.
@@ -88,7 +93,7 @@ impl Case<'_> {
 
     fn by_reason(&self) -> Option<Cause> {
         match (&self.delta.after, self.delta.kind()) {
-            (None, _) => Some(self.gone()),
+            (None, _) => Some(self.removed()),
             (Some(after), DiffKind::Left) => Some(self.left(after)),
             (Some(after), DiffKind::Entered) => self.entered(after),
             (Some(after), DiffKind::Changed | DiffKind::Shortened | DiffKind::Lengthened) => Some(self.reshaped(after)),
@@ -97,7 +102,7 @@ impl Case<'_> {
     }
 
     /// The cause where the item has no row any more.
-    fn gone(&self) -> Cause {
+    fn removed(&self) -> Cause {
         let key = match self.delta.atom {
             Atom::Turn { user: key, .. }
             | Atom::Episode { call: key, .. }
@@ -125,7 +130,7 @@ impl Case<'_> {
                 )
             }),
             (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
-                self.changed_mode().unwrap_or_else(|| self.away())
+                self.changed_mode().unwrap_or_else(|| self.project_text_removed())
             }
             (RowKind::Code, _) => self
                 .changed_mode()
@@ -135,7 +140,7 @@ impl Case<'_> {
                 plain(CauseKind::Turn, "The new message is not a reply, or replies to another message.")
             }
             (RowKind::Search, _) => plain(CauseKind::Retrieval, "The search found nothing for this message."),
-            (RowKind::Summary, _) => self.capsule_op("The summary is no longer sent."),
+            (RowKind::Summary, _) => self.summary_op("The summary is no longer sent."),
             (RowKind::Text | RowKind::State, _) => {
                 self.setting().unwrap_or_else(|| plain(CauseKind::Turn, "This call has no such text."))
             }
@@ -148,7 +153,7 @@ impl Case<'_> {
         match &after.reason {
             Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken())),
             Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &spoken()),
-            Reason::Superseded { .. } => self.capsule_op(&spoken()),
+            Reason::Superseded { .. } => self.summary_op(&spoken()),
             Reason::ModeOff => self.setting().unwrap_or_else(|| plain(CauseKind::Mode, &spoken())),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
@@ -161,13 +166,13 @@ impl Case<'_> {
             Reason::OffPath => plain(CauseKind::Branch, &spoken()),
             Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &spoken()),
             Reason::Duplicate => plain(CauseKind::Turn, &spoken()),
-            Reason::Budget { .. } | Reason::TooLarge => self.room(&spoken()),
+            Reason::Budget { .. } | Reason::TooLarge => self.by_budget(&spoken()),
             Reason::OutsideWindow
             | Reason::LaneCount { .. }
             | Reason::SoftTarget { .. }
             | Reason::LevelFull { .. }
             | Reason::SessionFull { .. }
-            | Reason::LevelsOver { .. } => self.window(&spoken()),
+            | Reason::LevelsOver { .. } => self.by_window(&spoken()),
             _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &spoken())),
         }
     }
@@ -185,7 +190,7 @@ impl Case<'_> {
                 Some(Reason::UserExcluded { .. }) => {
                     self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
                 }
-                Some(Reason::Superseded { .. }) => self.capsule_op("The summary that replaced it was taken back."),
+                Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was taken back."),
                 Some(before) if marked(before) => plain(
                     CauseKind::Lease,
                     "It was marked before and is now \
@@ -204,13 +209,13 @@ impl Case<'_> {
             | Reason::ErrorBefore
             | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
             Reason::Replied => plain(CauseKind::You, &spoken),
-            Reason::Summary => self.capsule_op(&spoken),
+            Reason::Summary => self.summary_op(&spoken),
             Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
             Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &spoken)),
             Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
             Reason::PinSuggested => plain(CauseKind::Model, &spoken),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
-                self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.came())
+                self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
             }
             _ => return None,
         };
@@ -223,7 +228,7 @@ impl Case<'_> {
             Reason::CurrentState => {
                 self.state_op().unwrap_or_else(|| plain(CauseKind::Model, "The model wrote a new state block."))
             }
-            Reason::Summary => self.capsule_op("Another summary is sent."),
+            Reason::Summary => self.summary_op("Another summary is sent."),
             Reason::Configured | Reason::Instructions | Reason::Guideline | Reason::StateRequested { .. } => {
                 self.setting_op().unwrap_or_else(|| plain(CauseKind::Policy, "The text was changed in the settings."))
             }
@@ -244,7 +249,7 @@ impl Case<'_> {
                 .unwrap_or_else(|| plain(CauseKind::OtherModel, "Another model counts its tokens differently.")),
             _ if self.delta.row == RowKind::Code => self.reshaped_code(),
             _ if self.has_shorter_results() => {
-                self.window("Its tool results are shortened to make room for newer turns.")
+                self.by_window("Its tool results are shortened to make room for newer turns.")
             }
             _ => {
                 let words = if self.delta.kind() == DiffKind::Shortened {
@@ -289,7 +294,7 @@ impl Case<'_> {
     }
 
     /// The cause where a project's own text is now sent and no person marked it.
-    fn came(&self) -> Cause {
+    fn project_text_added(&self) -> Cause {
         match (self.reason_before(), self.delta.row) {
             (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
             (Some(Reason::SwitchedOff), _) => plain(CauseKind::You, "The settings include it again."),
@@ -306,7 +311,7 @@ impl Case<'_> {
     }
 
     /// The cause where a project's own text has no row any more.
-    fn away(&self) -> Cause {
+    fn project_text_removed(&self) -> Cause {
         match self.delta.row {
             RowKind::Skills => plain(CauseKind::You, "There are no skills anymore, or no tool to load them."),
             RowKind::Module => plain(CauseKind::You, "The summary was taken back."),
@@ -315,7 +320,7 @@ impl Case<'_> {
     }
 
     /// The budget as cause.
-    fn room(&self, spoken: &str) -> Cause {
+    fn by_budget(&self, spoken: &str) -> Cause {
         let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
         if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
             return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, spoken));
@@ -324,7 +329,7 @@ impl Case<'_> {
     }
 
     /// The window as cause.
-    fn window(&self, spoken: &str) -> Cause {
+    fn by_window(&self, spoken: &str) -> Cause {
         self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{spoken} Newer turns were added.")))
     }
 
@@ -394,8 +399,8 @@ impl Case<'_> {
         self.by_op(CauseKind::You, |change| matches!(change, Change::Overrides { .. }))
     }
 
-    fn capsule_op(&self, spoken: &str) -> Cause {
-        let op = self.op(|change| matches!(change, Change::Capsules { .. }));
+    fn summary_op(&self, spoken: &str) -> Cause {
+        let op = self.op(|change| matches!(change, Change::Summaries { .. }));
         let words = op.map_or_else(|| spoken.to_owned(), |op| format!("{spoken} ({})", op.what));
         Cause { by: CauseKind::Summary, words, at: op.map(|op| op.at) }
     }
@@ -423,18 +428,18 @@ fn marked(reason: &Reason) -> bool {
 }
 
 /// A transition as a cause.
-fn told(step: &Transition) -> Cause {
+fn transition_cause(step: &Transition) -> Cause {
     let by = match step.by {
         Actor::User => CauseKind::You,
         Actor::Engine => CauseKind::Lease,
         Actor::Model => CauseKind::Model,
     };
-    Cause { by, words: words(step), at: Some(step.at) }
+    Cause { by, words: transition_sentence(step), at: Some(step.at) }
 }
 
 /// A transition as a sentence, such as `You pinned it: decided by the person.`
 #[must_use]
-pub fn words(step: &Transition) -> String {
+pub fn transition_sentence(step: &Transition) -> String {
     let who = match step.by {
         Actor::User => "You",
         Actor::Engine => "pleach",

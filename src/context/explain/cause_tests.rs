@@ -1,6 +1,6 @@
 //! Differences between plans and their causes, on small plans.
 
-use super::cause::{ChangesBetweenCalls, blame};
+use super::cause::{ChangesBetweenCalls, set_causes};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::tokens::{Certainty, Encoding};
@@ -96,7 +96,7 @@ const NONE: &dyn Fn(&Atom, Hash) -> bool = &|_, _| false;
 
 fn caused(before: &ContextPlan, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) -> Vec<(DiffKind, CauseKind)> {
     let (mut found, _) = deltas(before, after, NONE);
-    blame(&mut found, before, after, between);
+    set_causes(&mut found, before, after, between);
     found.iter().map(|delta| (delta.kind(), delta.causes.first().map_or(CauseKind::Turn, |cause| cause.by))).collect()
 }
 
@@ -112,20 +112,20 @@ fn step(by: Actor, from: ItemState, to: ItemState) -> (Atom, Transition) {
 }
 
 #[test]
-fn an_exclusion_is_the_persons_act() {
+fn an_exclusion_is_caused_by_the_person() {
     let before = plan(vec![goes(1, 50, Reason::Recent), goes(2, 60, Reason::Recent)]);
     let after = plan(vec![goes(2, 60, Reason::Recent), out(1, Reason::UserExcluded { once: false })]);
     let steps = [step(Actor::User, ItemState::None, ItemState::Excluded)];
     let between = ChangesBetweenCalls { steps: &steps, ..nothing() };
     assert_eq!(caused(&before, &after, &between), [(DiffKind::Left, CauseKind::You)]);
     let (mut found, same) = deltas(&before, &after, NONE);
-    blame(&mut found, &before, &after, &between);
+    set_causes(&mut found, &before, &after, &between);
     assert_eq!(found[0].causes[0].words, "You left it out.");
     assert_eq!((found[0].causes[0].at, found[0].tokens(), same), (Some(5), -50, (1, 60)));
 }
 
 #[test]
-fn a_lease_that_ended_or_was_renewed_is_told_as_one() {
+fn ended_and_renewed_leases_are_named() {
     let leased = |left| Reason::Leased { left, engine: true };
     let before = plan(vec![goes(1, 50, leased(1))]);
     let ended = plan(vec![out(1, Reason::OutsideWindow)]);
@@ -158,7 +158,7 @@ fn summaries_and_paths_have_their_causes() {
     let before = plan(vec![goes(1, 50, Reason::Recent)]);
     let summed = plan(vec![out(1, Reason::Superseded { by: key(9) })]);
     let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
-    let change = Change::Capsules { branch, before: Vec::new(), after: vec![key(9)] };
+    let change = Change::Summaries { branch, before: Vec::new(), after: vec![key(9)] };
     let ops = [Operation {
         seq: 1,
         session,
@@ -174,7 +174,7 @@ fn summaries_and_paths_have_their_causes() {
 }
 
 #[test]
-fn a_pin_is_found_in_the_operations_where_no_step_is() {
+fn a_pin_without_transition_is_found_in_the_operations() {
     let before = plan(vec![out(1, Reason::OutsideWindow)]);
     let after = plan(vec![goes(1, 50, Reason::Sticky)]);
     let mark = Mark {
@@ -194,7 +194,7 @@ fn a_pin_is_found_in_the_operations_where_no_step_is() {
     let session = SessionId(Uuid::from_u128(1));
     let ops = [Operation { seq: 1, session, what: "Pinned".into(), changes: vec![change], undone: false, at: 7 }];
     let (mut found, _) = deltas(&before, &after, NONE);
-    blame(&mut found, &before, &after, &ChangesBetweenCalls { ops: &ops, ..nothing() });
+    set_causes(&mut found, &before, &after, &ChangesBetweenCalls { ops: &ops, ..nothing() });
     assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (CauseKind::You, Some(7)));
 }
 
@@ -210,13 +210,13 @@ fn told(before: Vec<Row>, after: &ContextPlan, between: &ChangesBetweenCalls<'_>
     let before = plan(before);
     let (mut found, _) = deltas(&before, after, NONE);
     assert_eq!(found.len(), 1, "{found:#?}");
-    blame(&mut found, &before, after, between);
+    set_causes(&mut found, &before, after, between);
     let cause = found[0].causes.first().unwrap_or_else(|| panic!("without a cause: {found:#?}"));
     (cause.by, cause.words.clone())
 }
 
 #[test]
-fn rules_skills_and_summaries_of_parts_have_their_causes() {
+fn rules_skills_and_module_summaries_have_causes() {
     use RowKind::{Module, Rules, Skills};
     let rules = |changed| Reason::ProjectRules { folder: "src/".into(), changed, left: 0 };
     let module = |stands: &str| Reason::Module { by: "the user".into(), stands: stands.into() };
@@ -257,12 +257,12 @@ fn rules_skills_and_summaries_of_parts_have_their_causes() {
     let before = ContextPlan { mode: Mode::Heavy, ..plan(goes(Module, 40, module("fresh"))) };
     let after = light(vec![]);
     let (mut found, _) = deltas(&before, &after, NONE);
-    blame(&mut found, &before, &after, &nothing());
+    set_causes(&mut found, &before, &after, &nothing());
     assert_eq!(found[0].causes[0].by, CauseKind::Mode);
 }
 
 #[test]
-fn what_a_person_took_out_of_a_projects_rules_is_found_in_the_operations() {
+fn excluded_rules_are_found_in_the_operations() {
     let goes = own(RowKind::Rules, 40, true, Reason::OwnRules { changed: false, left: 0 });
     let out = own(RowKind::Rules, 40, false, Reason::UserExcluded { once: true });
     let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
@@ -309,7 +309,7 @@ fn a_message_in_its_turns_row_has_its_own_tokens_and_form() {
 }
 
 #[test]
-fn reasons_are_the_same_but_for_what_changes_with_every_call() {
+fn reasons_are_equal_except_for_changing_numbers() {
     let leased = |left, engine| Reason::Leased { left, engine };
     let excluded = |once| Reason::UserExcluded { once };
     let by = |n| Reason::Superseded { by: key(n) };
@@ -330,7 +330,7 @@ fn reasons_are_the_same_but_for_what_changes_with_every_call() {
 }
 
 #[test]
-fn order_counts_and_only_what_left_its_place_is_told() {
+fn only_rows_that_changed_order_are_moved() {
     let rows = |order: &[u32]| plan(order.iter().map(|n| goes(*n, 10, Reason::Recent)).collect());
     let (found, same) = deltas(&rows(&[1, 2, 3, 4]), &rows(&[2, 3, 4, 1]), NONE);
     assert_eq!(found.iter().map(|d| (d.atom, d.kind())).collect::<Vec<_>>(), [(turn(1), DiffKind::Moved)]);
@@ -395,7 +395,7 @@ fn sums_are_by_kind() {
 
 /// Shortened tool results are reported as such; anything else that shrinks is reported by what it is.
 #[test]
-fn what_is_sent_shorter_is_named_for_what_it_is() {
+fn shortening_is_named_precisely() {
     let code = |tokens| {
         let reason = Reason::Touchpoint { rank: 1, because: String::new() };
         let verdict = Verdict::In { section: Section::Retrieved };
@@ -414,7 +414,7 @@ fn what_is_sent_shorter_is_named_for_what_it_is() {
     for (old, new, by, words) in table {
         let (before, after) = (plan(vec![old]), plan(vec![new]));
         let (mut found, _) = deltas(&before, &after, NONE);
-        blame(&mut found, &before, &after, &nothing());
+        set_causes(&mut found, &before, &after, &nothing());
         assert_eq!((found[0].kind(), found[0].causes[0].by), (DiffKind::Shortened, by));
         let said = &found[0].causes[0].words;
         assert!(said.contains(words) && said.contains("tool results") == (words == "tool results"), "{said}");
@@ -423,7 +423,7 @@ fn what_is_sent_shorter_is_named_for_what_it_is() {
 
 /// Turns at their places, with or without a match in the other plan.
 #[test]
-fn places_are_counted_from_one_among_what_goes() {
+fn places_count_included_rows_from_one() {
     let made = plan(vec![
         out(1, Reason::Hidden),
         goes(2, 10, Reason::Recent),
@@ -445,7 +445,7 @@ fn places_are_counted_from_one_among_what_goes() {
 
 /// The program's blocks match a block of the same kind and section; other texts do not match.
 #[test]
-fn blocks_with_other_words_are_the_same_block() {
+fn blocks_with_other_text_match() {
     use crate::domain::planning::diff::ItemDiff;
     use DiffKind::{Changed, Entered, Left, Lengthened, Shortened};
     let block = |kind, n: u32, section, tokens| {
@@ -474,7 +474,7 @@ fn blocks_with_other_words_are_the_same_block() {
 
 #[test]
 fn figures_of_two_plans_side_by_side() {
-    use crate::domain::planning::what_if::Figures;
+    use crate::domain::planning::what_if::PlanFigures;
     let card = |n: u32, number: u32, kind, tokens| {
         let section = if kind == RowKind::Card { Section::Retrieved } else { Section::Recent };
         let atom = if kind == RowKind::Card { Atom::Message { node: key(n) } } else { turn(n) };
@@ -495,7 +495,7 @@ fn figures_of_two_plans_side_by_side() {
     short.items[0].form = Form::Elided;
     let other =
         plan(vec![card(1, 1, RowKind::Card, 4), short, card(3, 3, RowKind::Turn, 30), card(4, 4, RowKind::Turn, 40)]);
-    let figures = Figures::of(&other, &present, Some(500), None);
+    let figures = PlanFigures::of(&other, &present, Some(500), None);
     let names = |of: &[crate::domain::planning::what_if::MovedItem]| {
         of.iter().map(|one| (one.turn, one.tokens)).collect::<Vec<_>>()
     };
@@ -503,22 +503,22 @@ fn figures_of_two_plans_side_by_side() {
     assert_eq!((figures.sums, figures.items, figures.changed), ([(2, 70), (0, 0)], 4, 2));
     assert_eq!((figures.est, figures.same), (86, Some(86)), "no more is the same than there is");
     assert_eq!((figures.same_pct(), figures.same_words().as_str()), (Some(100), "100 %"));
-    let back = Figures::of(&present, &other, Some(10), None);
+    let back = PlanFigures::of(&present, &other, Some(10), None);
     assert_eq!(
         (names(&back.lost), back.sums, back.items, back.changed),
         (vec![(Some(3), 30), (Some(4), 40)], [(0, 0), (2, 70)], 2, 2)
     );
     assert_eq!((back.est, back.same_pct()), (37, Some(27)));
-    let itself = Figures::of(&present, &present, None, None);
+    let itself = PlanFigures::of(&present, &present, None, None);
     assert_eq!((itself.sums, itself.changed, itself.same_words().as_str()), ([(0, 0); 2], 0, "?"));
-    assert_eq!(Figures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_pct(), Some(0));
+    assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_pct(), Some(0));
     let many = plan((0..250).map(|n| card(n + 10, n + 10, RowKind::Turn, 1)).collect());
-    let figures = Figures::of(&many, &present, None, None);
+    let figures = PlanFigures::of(&many, &present, None, None);
     assert_eq!((figures.gained.len(), figures.sums), (200, [(250, 250), (2, 30)]));
 }
 
 #[test]
-fn every_setting_that_differs_is_told() {
+fn every_changed_setting_is_listed() {
     use crate::domain::planning::row_matching::settings;
     let before = plan(vec![]);
     assert!(settings(&before, &before).is_empty());

@@ -2,7 +2,7 @@
 //! Not for: decisions (`admission`) or rows of included items (`explain`).
 
 use super::price::Addition;
-use crate::context::admission::accepted_summaries::Summed;
+use crate::context::admission::accepted_summaries::SummaryCoverage;
 use crate::context::admission::admit::{Admitted, RowPosition};
 use crate::context::admission::forms::{cost_in, turn_cost};
 use crate::context::explain::{bare, block_row, items};
@@ -10,7 +10,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{
-    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, NotSent, SendBarrier, TurnInput,
+    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, SendBarrier, TurnInput,
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
 
@@ -101,7 +101,7 @@ fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
 }
 
-fn gap_row(gap: &Gap, summed: &Summed) -> Row {
+fn gap_row(gap: &Gap, summed: &SummaryCoverage) -> Row {
     let reason = summed.gap(gap).map_or(Reason::OutsideWindow, |by| Reason::Superseded { by });
     range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
 }
@@ -145,13 +145,13 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
     let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
     let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
-    let card = || admitted.coming_card(index, card_tokens);
+    let card = || admitted.card_addition(index, card_tokens);
     let include = ("include-once", "includes it in the next request");
     let pin = ("pin", "pins it permanently");
     let (reason, (action, does), coming) = match admitted.places[index] {
         RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle => return None,
         RowPosition::Excluded { once } => {
-            let back = admitted.coming_back(index, card_tokens);
+            let back = admitted.restored_addition(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
             let stays = admitted.choice.reason(index).is_none();
             let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
@@ -179,9 +179,9 @@ fn out(admitted: &Admitted<'_>, coming: Addition, action: &str, does: &str) -> V
 
 /// Tokens of a turn's card: exact for marked turns, else an upper estimate. Tool results are not part of it.
 fn card_tokens(turn: &TurnInput) -> u32 {
-    let told = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
-    let said = told.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
-    turn.card.map_or_else(|| said.fold(CARD, u32::saturating_add), |(_, tokens)| tokens)
+    let sent = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
+    let costs = sent.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
+    turn.card.map_or_else(|| costs.fold(CARD, u32::saturating_add), |(_, tokens)| tokens)
 }
 
 fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32)) -> Reason {
@@ -240,7 +240,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             SendBarrier::Removed => (Reason::Removed, false),
             SendBarrier::Empty => return None,
         };
-        if may && stands && admitted.marks.brings(message.key) {
+        if may && stands && admitted.marks.includes_message(message.key) {
             return None;
         }
         let verdict = if may && stands {
@@ -270,7 +270,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 }
 
 /// The row of a retrieved or retrievable item that is left out.
-fn near_row(admitted: &Admitted<'_>, near: &NotSent) -> Row {
+fn near_row(admitted: &Admitted<'_>, near: &OmittedItem) -> Row {
     let (action, does) = &near.remedy;
     let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
     Row {
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_of_one_reason_are_one_pile() {
+    fn adjacent_rows_with_one_reason_are_merged() {
         use Reason::{OtherLane, OutsideWindow};
         let key = |n: u32| Hash::of(&n.to_le_bytes());
         let (mut pile, mut rows) = (None, Vec::new());
@@ -339,9 +339,10 @@ mod tests {
             add(range((key(n), key(n)), 1, n, Some(n), reason), &mut pile, &mut rows);
         }
         rows.extend(pile);
-        let told: Vec<_> = rows.iter().map(|row| (row.turns, row.tokens, row.source.turn, row.reason.name())).collect();
+        let listed: Vec<_> =
+            rows.iter().map(|row| (row.turns, row.tokens, row.source.turn, row.reason.name())).collect();
         let (outside, other) = (OutsideWindow.name(), OtherLane.name());
-        assert_eq!(told, [(2, 9, Some(4), outside), (1, 3, Some(3), other), (1, 2, Some(2), outside)]);
+        assert_eq!(listed, [(2, 9, Some(4), outside), (1, 3, Some(3), other), (1, 2, Some(2), outside)]);
         assert_eq!(rows[0].atom, Atom::Range { first: key(4), last: key(5) });
     }
 }

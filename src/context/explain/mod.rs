@@ -179,8 +179,8 @@ fn cards(admitted: &Admitted<'_>, section: Section) -> impl Iterator<Item = Row>
 
 /// A turn as a card, without the messages that a person excluded.
 fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKind) -> Row {
-    let told = |message: &MessageInput| message.bar.is_none() && !marks.takes_out(message.key);
-    let forms: Vec<Form> = turn.messages.iter().map(|m| if told(m) { Form::Card } else { Form::Out }).collect();
+    let is_sendable = |message: &MessageInput| message.bar.is_none() && !marks.excludes_message(message.key);
+    let forms: Vec<Form> = turn.messages.iter().map(|m| if is_sendable(m) { Form::Card } else { Form::Out }).collect();
     let reason = match kind {
         MarkKind::Sticky => Reason::Sticky,
         MarkKind::Leased { turns } => Reason::Leased { left: turns.into(), engine: by_engine(marks.turn(turn)) },
@@ -204,7 +204,7 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
     turns
         .filter(|(_, place)| **place == RowPosition::Window)
         .filter_map(|((index, turn), _)| {
-            let own = admitted.marks.turn(turn).or_else(|| admitted.marks.bringer(turn));
+            let own = admitted.marks.turn(turn).or_else(|| admitted.marks.including_mark(turn));
             let mark = own.map(|mark| mark.kind);
             let reason = match mark {
                 Some(MarkKind::Sticky) => Reason::Sticky,

@@ -72,7 +72,7 @@ pub(in crate::context) struct Price {
 
 impl Admitted<'_> {
     /// A turn's card, or the turn itself if the window reaches it: then a person's mark overrides the policy's choice.
-    pub(in crate::context) fn coming_card(&self, turn: usize, card: u32) -> Addition {
+    pub(in crate::context) fn card_addition(&self, turn: usize, card: u32) -> Addition {
         let out = matches!(self.places[turn], RowPosition::Excluded { .. });
         let whole = self.rungs(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
@@ -82,7 +82,7 @@ impl Admitted<'_> {
     }
 
     /// An excluded turn, back in its place; as a card outside the window if one of its messages is pinned.
-    pub(in crate::context) fn coming_back(&self, turn: usize, card: u32) -> Addition {
+    pub(in crate::context) fn restored_addition(&self, turn: usize, card: u32) -> Addition {
         let of = &self.input.turns[turn];
         let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
         let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
@@ -111,52 +111,53 @@ impl Admitted<'_> {
     }
 
     /// Tokens it adds to the present request.
-    pub(in crate::context) fn adds(&self, coming: Addition) -> u32 {
-        coming.adds(self.window.start, self.window.shortened, self.window.form)
+    pub(in crate::context) fn adds(&self, addition: Addition) -> u32 {
+        addition.adds(self.window.start, self.window.shortened, self.window.form)
     }
 
     /// The price of including an item, found by choosing the window again. A card's size is only an upper bound, and a
     /// smaller card can displace more, because a window that is cut back keeps less than one chosen anew. So several
     /// sizes are tried, and the largest with which the window can still be cut back; the worst price is returned.
-    pub(in crate::context) fn price(&self, coming: Addition) -> Price {
-        let price = self.price_alone(coming);
+    pub(in crate::context) fn price(&self, addition: Addition) -> Price {
+        let price = self.price_alone(addition);
         // The first turn that leaves the window triggers the request for a state block.
         let Some(request) = self.input.state_request.as_ref().filter(|_| price.pushes.1 > 0) else { return price };
-        let with = self.price_alone(Addition { beside: request.tokens, ..coming });
+        let with = self.price_alone(Addition { beside: request.tokens, ..addition });
         let blocks = with.pushes.0 > 0 && with.pushes.1 == 0;
         if !blocks && (!with.lands || with.pushes.1 > price.pushes.1) { with } else { price }
     }
 
-    fn price_alone(&self, coming: Addition) -> Price {
-        let fits = self.total.saturating_add(self.adds(coming)) <= self.input.budget.prompt;
-        if fits && !self.window.refilled && self.stands(coming) {
-            return self.chosen_anew(coming, self.price_of(coming, Some(self.window)));
+    fn price_alone(&self, addition: Addition) -> Price {
+        let fits = self.total.saturating_add(self.adds(addition)) <= self.input.budget.prompt;
+        if fits && !self.window.refilled && self.is_not_blocked(addition) {
+            return self.chosen_anew(addition, self.price_of(addition, Some(self.window)));
         }
-        let whole = self.price_of(coming, None);
+        let whole = self.price_of(addition, None);
         if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
             return whole;
         }
-        let smaller = [3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
-        let sizes = smaller.into_iter().chain(self.last_cut_back(coming));
-        let others = sizes.map(|outside| self.price_of(Addition { outside, ..coming }, None));
+        let smaller = [3, 2, 1].map(|quarters| addition.outside / 4 * quarters);
+        let sizes = smaller.into_iter().chain(self.last_cut_back(addition));
+        let others = sizes.map(|outside| self.price_of(Addition { outside, ..addition }, None));
         let worst = others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst });
-        self.chosen_anew(coming, worst)
+        self.chosen_anew(addition, worst)
     }
 
     /// If the turn itself is sent, its quotations are not. A policy that chooses by free room then chooses anew, and
     /// may leave out what it took.
-    fn chosen_anew(&self, coming: Addition, worst: Price) -> Price {
-        let Some(bare) = coming.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn)) else {
+    fn chosen_anew(&self, addition: Addition, worst: Price) -> Price {
+        let Some(bare) = addition.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn))
+        else {
             return worst;
         };
-        let Ok(anew) = admit(&bare) else { return worst };
-        let stood = (0..self.places.len()).filter(|turn| self.places[*turn] == RowPosition::Window);
-        let stood: Vec<usize> = stood.filter(|turn| coming.turn != Some(*turn)).collect();
-        let sizes = [4, 3, 2, 1].map(|quarters| coming.outside / 4 * quarters);
+        let Ok(resolved) = admit(&bare) else { return worst };
+        let in_window = (0..self.places.len()).filter(|turn| self.places[*turn] == RowPosition::Window);
+        let in_window: Vec<usize> = in_window.filter(|turn| addition.turn != Some(*turn)).collect();
+        let sizes = [4, 3, 2, 1].map(|quarters| addition.outside / 4 * quarters);
         let left = sizes.map(|outside| {
-            let with = CostsWithAddition { costs: &anew.costs, coming: Addition { outside, ..coming } };
+            let with = CostsWithAddition { costs: &resolved.costs, addition: Addition { outside, ..addition } };
             let then = window::choose(&bare, &with, bare.budget.prompt);
-            let gone = stood.iter().filter(|turn| **turn < then.start || anew.choice.withholds(**turn));
+            let gone = in_window.iter().filter(|turn| **turn < then.start || resolved.choice.withholds(**turn));
             let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
             let each = gone.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
             each.fold((0_u32, 0_u32), |(tokens, turns), cost| (tokens.saturating_add(cost), turns + 1))
@@ -181,15 +182,15 @@ impl Admitted<'_> {
 
     /// The largest size outside the window with which the anchored window can be cut back, if the full size is too
     /// large.
-    fn last_cut_back(&self, coming: Addition) -> Option<u32> {
+    fn last_cut_back(&self, addition: Addition) -> Option<u32> {
         let can = |outside: u32| {
-            let with = CostsWithAddition { costs: &self.costs, coming: Addition { outside, ..coming } };
+            let with = CostsWithAddition { costs: &self.costs, addition: Addition { outside, ..addition } };
             window::can_cut_back(self.input, &with, self.input.budget.prompt)
         };
-        if can(coming.outside) != Some(false) || can(0) != Some(true) {
+        if can(addition.outside) != Some(false) || can(0) != Some(true) {
             return None;
         }
-        let (mut low, mut high) = (0, coming.outside);
+        let (mut low, mut high) = (0, addition.outside);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if can(middle) == Some(true) { low = middle } else { high = middle }
@@ -197,13 +198,13 @@ impl Admitted<'_> {
         Some(low)
     }
 
-    fn price_of(&self, coming: Addition, then: Option<Window>) -> Price {
+    fn price_of(&self, addition: Addition, then: Option<Window>) -> Price {
         let (room, now) = (self.input.budget.prompt, self.window);
-        let with = CostsWithAddition { costs: &self.costs, coming };
+        let with = CostsWithAddition { costs: &self.costs, addition };
         let then = if let Some(then) = then {
             then
         } else {
-            let least = self.least(coming, &with);
+            let least = self.least(addition, &with);
             if least > room {
                 return Price { pushes: (least - room, 0), lands: false };
             }
@@ -213,24 +214,24 @@ impl Admitted<'_> {
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
-        let lands = coming.adds(then.start, then.shortened, then.form) > 0;
+        let lands = addition.adds(then.start, then.shortened, then.form) > 0;
         Price { pushes: (tokens, turns), lands }
     }
 
     /// Whether the call would not be blocked. The policy's choice is ignored, since only the cheapest request decides
     /// that.
-    fn stands(&self, coming: Addition) -> bool {
+    fn is_not_blocked(&self, addition: Addition) -> bool {
         let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
         let turns = self.input.turns.len();
-        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(coming.most());
-        nothing_but_cards <= room || self.least(coming, &CostsWithAddition { costs: &self.costs, coming }) <= room
+        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(addition.most());
+        nothing_but_cards <= room || self.least(addition, &CostsWithAddition { costs: &self.costs, addition }) <= room
     }
 
     /// The cost of the cheapest request with the addition.
-    fn least(&self, coming: Addition, with: &CostsWithAddition<'_>) -> u32 {
+    fn least(&self, addition: Addition, with: &CostsWithAddition<'_>) -> u32 {
         let Some(costs) = &self.loose else { return window::least(self.input, &CostsWithoutOffers(with)) };
-        let coming = Addition { inside: coming.plain, ..coming };
-        window::least(self.input, &CostsWithAddition { costs, coming })
+        let addition = Addition { inside: addition.plain, ..addition };
+        window::least(self.input, &CostsWithAddition { costs, addition })
     }
 }
 
@@ -239,7 +240,7 @@ struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
 impl Costs for CostsWithoutOffers<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let more = self.0.coming.adds(start, shortened, form);
+        let more = self.0.addition.adds(start, shortened, form);
         self.0.costs.required(start, shortened, form).saturating_add(more)
     }
 
@@ -251,12 +252,12 @@ impl Costs for CostsWithoutOffers<'_> {
 /// Costs with an addition.
 struct CostsWithAddition<'a> {
     costs: &'a Sums,
-    coming: Addition,
+    addition: Addition,
 }
 
 impl Costs for CostsWithAddition<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let more = self.coming.adds(start, shortened, form).saturating_add(self.coming.beside);
+        let more = self.addition.adds(start, shortened, form).saturating_add(self.addition.beside);
         self.costs.total(start, shortened, form).saturating_add(more)
     }
 
@@ -271,7 +272,7 @@ mod tests {
 
     /// Turn 4, in windows given by start, end of the shortened turns, and form.
     #[test]
-    fn what_comes_in_costs_what_its_place_in_the_window_makes_of_it() {
+    fn additions_cost_by_their_place_in_the_window() {
         let (cut, gone) = (Form::Cut(CLOSED_RESULT), Form::Elided);
         for (window, tokens) in [
             ((5, 9, gone), 7),

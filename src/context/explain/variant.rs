@@ -10,7 +10,7 @@ use crate::domain::planning::policy::Section;
 
 /// The plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
 #[must_use]
-pub fn without(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {
+pub fn without_item(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {
     let mut made = plan.clone();
     let row = made.rows.iter_mut().find(|row| row.included() && row.atom == atom)?;
     if row.section() == Some(Section::UserMessage) {
@@ -23,7 +23,7 @@ pub fn without(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<C
 
 /// The plan for another model, with that model's budget. Token counts stay unchanged.
 #[must_use]
-pub fn asking(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: Budget) -> ContextPlan {
+pub fn for_model(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: Budget) -> ContextPlan {
     let made = ContextPlan { profile: profile.to_owned(), model: shape.model.clone(), budget, ..plan.clone() };
     summed(made, shape)
 }
@@ -31,7 +31,7 @@ pub fn asking(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: B
 /// The plan with the total set to `tokens`, as [`crate::context::render::checks`] counts them. Labels or separators
 /// that changed because a neighbor is missing are counted with the question.
 #[must_use]
-pub fn counted(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
+pub fn with_total(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
     let (more, less) = (tokens.saturating_sub(plan.est_total), plan.est_total.saturating_sub(tokens));
     if let Some(row) = plan.rows.iter_mut().find(|row| row.section() == Some(Section::UserMessage)) {
         row.tokens = (row.tokens + more).saturating_sub(less);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn complexity_is_the_seeds() {
+    fn complexity_follows_its_formula() {
         let spec = Adaptive::default();
         let of = |messages: &[MessageFacts]| complexity(messages.iter().rev(), &spec);
         assert_eq!(of(&[]), found(0, 1));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_the_seeds() {
+    fn sizes_follow_their_formula() {
         let spec = Adaptive::default();
         let size = |part: u32, task| wanted(found(part, 10), task, &spec);
         assert_eq!([0, 2, 5, 10].map(|part| size(part, Task::General)), [4_000, 8_000, 14_000, 24_000]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_follows_the_path_alone() {
+    fn the_size_depends_only_on_the_path() {
         let spec = Adaptive::default();
         let busy = [Flag::Error, Flag::Code];
         let turns: Vec<TurnFacts> = (0..60).map(|n| turn(Task::Debugging, if n < 40 { &busy } else { &[] })).collect();

@@ -58,7 +58,7 @@ pub fn has_code(text: &str) -> bool {
 /// Whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not negated up to
 /// two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
 #[must_use]
-pub fn tells_error(text: &str, error_words: &[String]) -> bool {
+pub fn reports_error(text: &str, error_words: &[String]) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
         let before = &words[at.saturating_sub(2)..at];
@@ -84,7 +84,7 @@ fn is_word(word: &str, known: &str) -> bool {
 
 /// Whether a text asks: a question mark at the end of a word, outside of code blocks, addresses and patterns.
 #[must_use]
-pub fn asks(text: &str) -> bool {
+pub fn is_question(text: &str) -> bool {
     let mut fenced = false;
     text.lines().any(|line| {
         if line.trim_start().starts_with("```") {
@@ -97,7 +97,7 @@ pub fn asks(text: &str) -> bool {
 
 /// Whether a text says, without negation, that something was solved.
 #[must_use]
-pub fn solves(text: &str) -> bool {
+pub fn reports_solution(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
         let denied = words[at.saturating_sub(2)..at].iter().any(|word| denies(word));
@@ -111,10 +111,10 @@ pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
     let technical = || words(text).any(|word| spec.technical_words.iter().any(|known| is_word(word, known)));
     let long = || text.chars().nth(spec.long_characters as usize).is_some();
     let found = [
-        (Flag::Error, tells_error(text, &spec.error_words)),
+        (Flag::Error, reports_error(text, &spec.error_words)),
         (Flag::Code, has_code(text)),
-        (Flag::Question, asks(text)),
-        (Flag::Solution, role == Role::Assistant && solves(text)),
+        (Flag::Question, is_question(text)),
+        (Flag::Solution, role == Role::Assistant && reports_solution(text)),
         (Flag::Long, long()),
         (Flag::Technical, technical()),
     ];
@@ -125,7 +125,7 @@ pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
 #[must_use]
 pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
     let heard: Vec<String> = words(text).map(str::to_lowercase).collect();
-    let error = tells_error(text, &spec.error_words);
+    let error = reports_error(text, &spec.error_words);
     let code = has_code(text);
     let mut best = (0_usize, before);
     for signs in SIGNS {
@@ -135,9 +135,9 @@ pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
             Task::Coding => 2 * usize::from(code),
             Task::General | Task::Research | Task::ComplexAnalysis => 0,
         };
-        let told = 2 * count(signs.strong) + count(signs.weak) + own;
-        if told >= 2 && told > best.0 {
-            best = (told, signs.task);
+        let points = 2 * count(signs.strong) + count(signs.weak) + own;
+        if points >= 2 && points > best.0 {
+            best = (points, signs.task);
         }
     }
     best.1
@@ -152,12 +152,12 @@ mod tests {
     }
 
     fn errs(text: &str) -> bool {
-        tells_error(text, &spec().error_words)
+        reports_error(text, &spec().error_words)
     }
 
     /// "error" inside a longer word does not count.
     #[test]
-    fn errors_are_words_that_nobody_takes_back() {
+    fn errors_are_words_without_negation() {
         for text in [
             "error[E0308]: mismatched types",
             "ValueError: bad",
@@ -185,27 +185,31 @@ mod tests {
 
     /// Whole words decide, faults come before code, and only the user's messages count.
     #[test]
-    fn a_task_is_told_by_whole_words_of_the_user() {
-        let told = |text: &str| task(text, &spec(), Task::General);
-        assert_eq!(told("This is an important classic."), Task::General);
-        assert_eq!(told("I sat in first class"), Task::General, "one weak word is none");
-        assert_eq!(told("Please import the class for me"), Task::Coding);
-        assert_eq!(told("Write a function that sorts"), Task::Coding);
-        assert_eq!(told("Debug this function"), Task::Debugging, "the fault before the code");
-        assert_eq!(told("I get an error when it starts"), Task::Debugging);
-        assert_eq!(told("there are no errors"), Task::General);
-        assert_eq!(told("```rust\nfn main() {}\n```"), Task::Coding);
-        assert_eq!(told("research the history of tea"), Task::Research);
-        assert_eq!(told("compare the pros and cons"), Task::ComplexAnalysis);
+    fn tasks_are_recognized_by_the_users_whole_words() {
+        let classified = |text: &str| task(text, &spec(), Task::General);
+        assert_eq!(classified("This is an important classic."), Task::General);
+        assert_eq!(classified("I sat in first class"), Task::General, "one weak word is none");
+        assert_eq!(classified("Please import the class for me"), Task::Coding);
+        assert_eq!(classified("Write a function that sorts"), Task::Coding);
+        assert_eq!(classified("Debug this function"), Task::Debugging, "the fault before the code");
+        assert_eq!(classified("I get an error when it starts"), Task::Debugging);
+        assert_eq!(classified("there are no errors"), Task::General);
+        assert_eq!(classified("```rust\nfn main() {}\n```"), Task::Coding);
+        assert_eq!(classified("research the history of tea"), Task::Research);
+        assert_eq!(classified("compare the pros and cons"), Task::ComplexAnalysis);
         assert_eq!(task("go on", &spec(), Task::Debugging), Task::Debugging);
     }
 
     #[test]
-    fn questions_and_code_have_their_place() {
-        assert!(asks("Why does it fail?") && asks("(really?)") && asks("what?!"));
-        assert!(!asks("see http://a.b/c?d=1 for more") && !asks("```\nwhy?\n```"));
+    fn questions_and_code_are_recognized_by_position() {
+        assert!(is_question("Why does it fail?") && is_question("(really?)") && is_question("what?!"));
+        assert!(!is_question("see http://a.b/c?d=1 for more") && !is_question("```\nwhy?\n```"));
         assert!(has_code("Look:\n```rust\nx\n```") && !has_code("use ``` inline"));
-        assert!(solves("I fixed it.") && !solves("It is not fixed yet") && !solves("a prefix"));
+        assert!(
+            reports_solution("I fixed it.")
+                && !reports_solution("It is not fixed yet")
+                && !reports_solution("a prefix")
+        );
     }
 
     #[test]

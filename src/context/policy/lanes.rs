@@ -222,7 +222,7 @@ mod tests {
 
     /// Only unsummarized messages count.
     #[test]
-    fn one_summary_does_not_call_for_the_next() {
+    fn one_summary_does_not_trigger_the_next() {
         let spec = Lanes::default();
         let (mut lane, mut first_raw, mut made) = (Vec::new(), 0, 0);
         for number in 0..100 {

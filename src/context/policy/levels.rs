@@ -3,7 +3,7 @@
 
 use super::{Costs, Score};
 use crate::context::admission::window::CLOSED_RESULT;
-use crate::domain::planning::facts::{Part, TurnFacts};
+use crate::domain::planning::facts::{TaskRelation, TurnFacts};
 use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Levels;
 
@@ -77,9 +77,9 @@ pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: 
         ("explicit", if explicit { spec.explicit.0 } else { 0 }),
     ];
     match facts.part {
-        Part::None => {}
-        Part::Running => parts.push(("task_running", spec.running.0)),
-        Part::Done => parts.push(("task_done", spec.done.0)),
+        TaskRelation::None => {}
+        TaskRelation::Running => parts.push(("task_running", spec.running.0)),
+        TaskRelation::Done => parts.push(("task_done", spec.done.0)),
     }
     Score::of(parts)
 }
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn references_of_nothing_are_none() {
+    fn no_references_without_mentions() {
         assert_eq!(
             [(0, 0), (0, 4), (1, 4), (2, 3), (4, 4)].map(|(later, all)| references(later, all)),
             [0, 0, 250, 667, 1_000]
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_is_the_seeds() {
+    fn priority_follows_its_formula() {
         let whole = LargestParts { recency: 1_000, references: 1_000, likeness: 1_000 };
         let priority = |facts: &TurnFacts, explicit| priority(facts, whole, explicit, &spec());
         let all = priority(&facts(0, (1, 1), 1_000), true);
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_counts_by_its_share_of_the_largest() {
+    fn parts_are_relative_to_their_maximum() {
         let turns = [facts(540, (1, 4), 200), facts(60, (1, 8), 100), facts(3_600, (0, 0), 0)];
         let largest = LargestParts::of(&turns);
         assert_eq!(largest, LargestParts { recency: 500, references: 250, likeness: 200 });
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_turns_are_summed_up_when_levels_are_full() {
+    fn the_oldest_turns_are_summarized_when_levels_are_full() {
         let turns = [unsummed(2_000, 900), unsummed(2_000, 600), unsummed(2_000, 300), unsummed(2_000, 0)];
         assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
         assert_eq!(
@@ -583,7 +583,7 @@ mod tests {
         /// A summary is due exactly above the trigger, covers no more turns than needed and none that is too young, and
         /// is not due again after it was made.
         #[test]
-        fn what_is_due_is_no_more_than_needed(
+        fn a_due_summary_covers_no_more_than_needed(
             sizes in prop::collection::vec((0_u32..3_000, 0_u64..900), 0..40),
             fixed in 0_u32..9_000,
             refill in 10_u32..=100,
@@ -679,7 +679,7 @@ mod tests {
     }
 
     #[test]
-    fn volatile_bodies_go_first_and_words_after_them() {
+    fn volatile_bodies_leave_before_text() {
         let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 500, volatile: 0 };
         let turns = [turn(2_000, 1_000, 60, 0), turn(2_000, 2_000, 40, 500), turn(2_000, 1_000, 1, 900)];
         let decision = decide(&turns, fixed, 16_000, &spec());
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_become_a_line_before_words_leave() {
+    fn calls_are_elided_before_turns_leave() {
         let costs = Costs { full: 5_000, cut: 4_000, elided: 1_000 };
         let old = LevelTurn { costs, age: 900, score: 0, priority: 50 };
         let turns = [old, LevelTurn { score: 5, ..old }, LevelTurn { age: 10, score: 9, ..old }];
@@ -702,7 +702,7 @@ mod tests {
 
     /// Eviction ends and reports what is missing when nothing is old enough.
     #[test]
-    fn what_cannot_leave_is_reported() {
+    fn unfreeable_tokens_are_reported() {
         let turns = [turn(2_500, 0, 1, 0), turn(2_500, 0, 2, 0), turn(2_500, 0, 0, 0)];
         let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 400, volatile: 0 };
         let decision = decide(&turns, fixed, 16_000, &spec());
@@ -740,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_first_levels_spend_above_their_budgets_the_working_level_lacks() {
+    fn overspending_reduces_the_working_level() {
         let turns = [turn(3_000, 0, 60, 100), turn(3_000, 0, 50, 20), turn(3_000, 0, 1, 300)];
         let least = |permanent, session| {
             let fixed = FixedTokens { permanent, session, working: 0, volatile: 0 };
@@ -752,7 +752,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_looked_up_is_volatile() {
+    fn retrieved_items_are_volatile() {
         let fixed = FixedTokens { volatile: 9_000, ..full() };
         let decision = decide(&[turn(500, 600, 60, 0)], fixed, 16_000, &Levels { trigger_percent: 100, ..spec() });
         assert_eq!((decision.turns[0], decision.used[3]), (Ok(Form::Cut(300)), 9_000), "results make room for it");

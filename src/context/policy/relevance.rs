@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_the_seeds() {
+    fn weights_follow_their_formula() {
         assert_eq!(raw(Role::User, 0, &[]), 600);
         assert_eq!(raw(Role::User, 0, &[Flag::Error, Flag::Code]), 1_600);
         assert_eq!(raw(Role::Assistant, 500, &[Flag::Error, Flag::Code]), 1_200);
@@ -200,7 +200,7 @@ mod tests {
 
     /// Scores above 1.0 are ranked by their raw sums.
     #[test]
-    fn high_scores_rank_by_their_raw_sums_and_show_as_one() {
+    fn high_scores_rank_by_raw_sums_and_display_as_one() {
         let (new, old) =
             (said(Role::User, 0, &[Flag::Error, Flag::Code]), said(Role::Assistant, 500, &[Flag::Error, Flag::Code]));
         let score = |facts| message(facts, None, &Relevance::default());
@@ -236,14 +236,14 @@ mod tests {
 
     /// Turns are taken from the newest, and one that does not fit does not end the selection.
     #[test]
-    fn the_newest_come_first_and_what_does_not_fit_is_skipped() {
+    fn the_newest_come_first_and_misfits_are_skipped() {
         let same = vec![plain(400, 600); 20];
         assert_eq!(kept(&same, room(4_000)), (10..20).collect::<Vec<_>>());
         assert_eq!(kept(&[plain(50, 0), plain(3_950, 0), plain(50, 0)], room(3_000)), [0, 2]);
     }
 
     #[test]
-    fn what_is_recent_stays_so_where_the_newest_does_not_fit() {
+    fn recent_turns_stay_when_the_newest_does_not_fit() {
         let filled = fill(&[plain(100, 0), plain(100, 9), plain(5_000, 0)], &[], room(1_000));
         let relevant: Vec<_> = filled.iter().map(|chosen| chosen.map(|chosen| chosen.relevant)).collect();
         assert_eq!(relevant, [Some(false), Some(false), None]);
@@ -259,7 +259,7 @@ mod tests {
 
     /// An item larger than the window does not empty it.
     #[test]
-    fn one_that_is_larger_than_the_window_takes_nothing_with_it() {
+    fn an_oversized_item_evicts_nothing() {
         let huge = Candidate { costs: Costs { full: 9_000, cut: 9_000, elided: 9_000 }, ..plain(0, 5_000) };
         assert_eq!(kept(&[plain(300, 0), huge, plain(300, 0)], room(8_000)), [0, 2]);
         assert_eq!(kept(&[plain(300, 0), plain(300, 0), huge], room(8_000)), [0, 1]);

@@ -35,7 +35,7 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
     let new = whole.get("messages")?.as_array()?;
     let old: Value = serde_json::from_str(base.body).ok()?;
     let old_messages = old.get("messages")?.as_array()?;
-    let kept = kept(old_messages, new);
+    let kept = match_messages(old_messages, new);
     let holders = holders(base);
     let touched = touched(base, &kept, &holders);
     let mut made =
@@ -67,7 +67,7 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
 }
 
 /// For each message of the new body, the index of the equal message of the old one; their order is kept.
-fn kept(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
+fn match_messages(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
     let hash = |message: &Value| Fields::new("message").json(message).finish();
     let old: Vec<Hash> = old.iter().map(hash).collect();
     let mut from = 0;
@@ -136,7 +136,7 @@ impl Made<'_> {
         let row = self.own(at, message, asks);
         if kept.is_none() {
             let (digest, of) = (row.text.unwrap_or_default(), row.text.unwrap_or_default());
-            let bytes = request::escaped_len(&request::said(message));
+            let bytes = request::escaped_len(&request::message_text(message));
             self.outline.push(RequestPiece { digest, tokens: row.tokens, of, message: place, bytes });
         }
         self.rows.push(row);
@@ -157,7 +157,7 @@ impl Made<'_> {
             verdict: Verdict::In { section },
             reason: Reason::ByHand,
             tokens: count_message(message, self.base.plan.encoding, self.counter).saturating_sub(framing),
-            title: format!("{}: {}", role(message), NodeHead::preview_of(&request::said(message))),
+            title: format!("{}: {}", role(message), NodeHead::preview_of(&request::message_text(message))),
             source: Source::default(),
             pin: None,
             items: Vec::new(),

@@ -82,14 +82,14 @@ fn tokens_of_a_body_are_its_texts_its_tools_and_their_framing() {
 }
 
 #[test]
-fn what_goes_as_it_was_planned_keeps_its_rows() {
+fn unchanged_messages_keep_their_rows() {
     let (plan, messages, _) = planned();
     let (rows, away) = made(&messages);
     assert_eq!((rows, away), (plan.included().cloned().collect(), Vec::new()));
 }
 
 #[test]
-fn a_label_that_was_lost_is_taken_from_the_last_row_that_has_as_many_tokens() {
+fn a_lost_label_is_subtracted_from_the_last_large_enough_row() {
     let (_, messages, _) = planned();
     for (label, tokens) in [(0, [5, 7, 4]), (3, [8, 7, 1]), (4, [9, 7, 0]), (6, [11, 1, 4])] {
         let (rows, _) = made_beside(&messages, label);
@@ -98,7 +98,7 @@ fn a_label_that_was_lost_is_taken_from_the_last_row_that_has_as_many_tokens() {
 }
 
 #[test]
-fn what_was_written_is_a_row_of_its_own() {
+fn added_messages_have_their_own_rows() {
     let (plan, mut messages, _) = planned();
     let planned: Vec<Row> = plan.included().cloned().collect();
     messages[2] = said("assistant", "No: because.");

@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Supplies texts while rendering.
-pub trait Texts {
+pub trait TextSource {
     /// The text of a block or card by its hash.
     fn block(&self, text: Hash) -> Option<Arc<str>>;
     /// The content of a message by its node's key.
@@ -39,7 +39,7 @@ pub trait Texts {
 /// A text that a plan names no longer exists (its message was removed).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a text of this plan was deleted: {title}")]
-pub struct TextGone {
+pub struct MissingText {
     /// The title of the row or message.
     pub title: String,
 }
@@ -282,8 +282,12 @@ pub fn tools_text(tools: &[ToolSpec]) -> String {
 /// Renders a plan.
 ///
 /// # Errors
-/// [`TextGone`] if a text that the plan names no longer exists.
-pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Result<(Wire, Outline), TextGone> {
+/// [`MissingText`] if a text that the plan names no longer exists.
+pub fn render(
+    plan: &ContextPlan,
+    shape: &RequestShape,
+    texts: &dyn TextSource,
+) -> Result<(Wire, Outline), MissingText> {
     let mut outline = Outline::new();
     if let Some(tools) = tools_json(shape) {
         let digest = Fields::new("tools").json(&tools).finish();
@@ -315,10 +319,10 @@ pub fn render(plan: &ContextPlan, shape: &RequestShape, texts: &dyn Texts) -> Re
 
 fn filled(
     (at, message): (u32, &WireMessage),
-    texts: &dyn Texts,
+    texts: &dyn TextSource,
     plan: &ContextPlan,
     outline: &mut Outline,
-) -> Result<Value, TextGone> {
+) -> Result<Value, MissingText> {
     let mut text = String::new();
     let mut fields = Map::new();
     fields.insert("role".into(), message.role.into());
@@ -326,11 +330,11 @@ fn filled(
     for piece in &message.pieces {
         let (said, tokens, of) = match piece {
             ContentPiece::Block { text, title } => {
-                let said = texts.block(*text).ok_or_else(|| TextGone { title: title.clone() })?;
+                let said = texts.block(*text).ok_or_else(|| MissingText { title: title.clone() })?;
                 (said.to_string(), block_tokens(plan, *text), *text)
             }
             ContentPiece::Message { item, standing } => {
-                let content = texts.content(item.key).ok_or_else(|| TextGone { title: item.title.clone() })?;
+                let content = texts.content(item.key).ok_or_else(|| MissingText { title: item.title.clone() })?;
                 call_fields(&content, item, &mut extra);
                 (render_forms::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
             }
@@ -382,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_of_one_role_are_one_message_where_a_server_wants_it() {
+    fn adjacent_messages_of_one_role_are_joined_if_required() {
         let sent = |strict_alternation, of: [(&'static str, u16); 2]| {
             let mut messages = Vec::new();
             for (role, calls) in of {
@@ -405,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn where_two_requests_part() {
+    fn where_two_requests_diverge() {
         let part = |said: &str, tokens: u32| RequestPiece {
             digest: Hash::of(said.as_bytes()),
             tokens,

@@ -9,7 +9,7 @@ use crate::domain::planning::plan::Form;
 
 /// The text of a message in a form, without calls; see [`keeps_calls`].
 #[must_use]
-pub fn words(key: Hash, role: Role, content: &Content, form: Form) -> String {
+pub fn message_text(key: Hash, role: Role, content: &Content, form: Form) -> String {
     match form {
         Form::Full | Form::Card => plain(content),
         Form::NoState => state::strip(&plain(content), true),
@@ -34,7 +34,7 @@ pub struct WireState {
 /// The exact text of a message's content field (or of its piece of one).
 #[must_use]
 pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: WireState) -> String {
-    let text = words(key, role, content, form);
+    let text = message_text(key, role, content, form);
     match role {
         Role::System => block("Instructions that came with an import", &text),
         Role::Tool if standing.orphan => block("Tool result whose call is missing", &text),

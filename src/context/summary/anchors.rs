@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn everyday_text_gives_nothing() {
+    fn everyday_text_has_no_facts() {
         for text in [
             "This is read/write and/or client/server, 1 or 2 of 3.",
             "I/O and TCP/IP on 12/05, e.g. the third one.",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn code_gives_only_what_it_declares() {
+    fn code_gives_only_declarations() {
         let names: Vec<String> =
             find("fn take_lock(path: &Path) {", SentencePlace::Code).into_iter().map(|a| a.text).collect();
         assert_eq!(names, ["take_lock"]);

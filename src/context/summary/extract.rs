@@ -106,13 +106,13 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
     let costs: Vec<u32> = units.iter().map(|unit| count(&line(unit)) + 1).collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut parts: BTreeSet<Part> = BTreeSet::new();
-    let mut told: HashSet<usize> = HashSet::new();
+    let mut covered: HashSet<usize> = HashSet::new();
     // Gains only decrease while sentences are chosen, so a sentence whose gain is unchanged when popped is the best.
     let mut queue: BinaryHeap<(u64, Reverse<usize>)> =
-        (0..units.len()).map(|at| (gain(&units[at], costs[at], &told), Reverse(at))).collect();
+        (0..units.len()).map(|at| (gain(&units[at], costs[at], &covered), Reverse(at))).collect();
     while let Some((was, Reverse(at))) = queue.pop() {
         let unit = &units[at];
-        let now = gain(unit, costs[at], &told);
+        let now = gain(unit, costs[at], &covered);
         if now < was {
             queue.push((now, Reverse(at)));
             continue;
@@ -124,7 +124,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
         }
         room -= cost;
         parts.insert(unit.part);
-        told.extend(&unit.anchors);
+        covered.extend(&unit.anchors);
         chosen.push(at);
     }
     if chosen.is_empty() {
@@ -150,8 +150,8 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
     clippy::cast_sign_loss,
     reason = "small positive numbers"
 )]
-fn gain(unit: &Unit<'_>, cost: u32, told: &HashSet<usize>) -> u64 {
-    let new = unit.anchors.iter().filter(|anchor| !told.contains(anchor)).count() as f64;
+fn gain(unit: &Unit<'_>, cost: u32, covered: &HashSet<usize>) -> u64 {
+    let new = unit.anchors.iter().filter(|anchor| !covered.contains(anchor)).count() as f64;
     ((unit.score + new * NEW_ANCHOR) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
 }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_stand_under_their_headings_and_it_names_itself() {
+    fn sentences_are_under_their_headings() {
         let text = extract(&talk(), 400, &approximate);
         assert!(text.starts_with("Extractive summary of turns 1–3"));
         let under = |part: Part| {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_says_is_worth_more() {
+    fn a_persons_words_score_higher() {
         let same = "The gateway waits before it tries again.";
         let sources = [turn(1, &[said(Role::User, same), said(Role::Assistant, same)])];
         let mut units = units(&sources);
@@ -331,21 +331,21 @@ mod tests {
 
     /// A sentence gains more for new facts and less for length.
     #[test]
-    fn what_a_sentence_adds_for_its_tokens() {
+    fn gain_per_token_of_a_sentence() {
         let sources =
             [turn(1, &[said(Role::User, "We take port 8443 for src/main.rs in version 2.1 of the service.")])];
         let mut units = units(&sources);
         score(&mut units);
         let unit = &units[0];
         assert!(unit.anchors.len() > 1, "{:?}", unit.anchors);
-        let mut told: HashSet<usize> = HashSet::new();
-        let mut gains = vec![gain(unit, 9, &told)];
+        let mut covered: HashSet<usize> = HashSet::new();
+        let mut gains = vec![gain(unit, 9, &covered)];
         for anchor in &unit.anchors {
-            told.insert(*anchor);
-            gains.push(gain(unit, 9, &told));
+            covered.insert(*anchor);
+            gains.push(gain(unit, 9, &covered));
         }
         assert!(gains.is_sorted_by(|more, less| more > less), "{gains:?}");
-        assert!(gain(unit, 36, &told).abs_diff(gain(unit, 9, &told) / 2) <= 1);
+        assert!(gain(unit, 36, &covered).abs_diff(gain(unit, 9, &covered) / 2) <= 1);
     }
 
     proptest! {

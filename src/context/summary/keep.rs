@@ -2,7 +2,7 @@
 //! Not for: finding missing facts (`survive`).
 
 use super::survive::RequiredFacts;
-use crate::domain::summary::accepted::Kept;
+use crate::domain::summary::accepted::KeptSentence;
 use crate::domain::summary::draft::{AnchorKind, MissingFact, kept_line};
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ pub const KEPT: &str = "### Kept word for word";
 
 /// A summary's text: its body, then the kept sentences, oldest first.
 #[must_use]
-pub fn joined(body: &str, kept: &[Kept]) -> String {
+pub fn joined(body: &str, kept: &[KeptSentence]) -> String {
     let body = body.trim();
     if kept.is_empty() {
         return body.to_owned();
@@ -22,8 +22,8 @@ pub fn joined(body: &str, kept: &[Kept]) -> String {
 
 /// The sentence of a missing fact, to be kept.
 #[must_use]
-pub fn keep(item: &MissingFact) -> Kept {
-    Kept {
+pub fn keep(item: &MissingFact) -> KeptSentence {
+    KeptSentence {
         text: item.sentence.clone(),
         node: item.node,
         turn: item.turn,
@@ -33,7 +33,7 @@ pub fn keep(item: &MissingFact) -> Kept {
 }
 
 /// Adds sentences that are not kept yet, in the order of the conversation.
-pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
+pub fn add(kept: &mut Vec<KeptSentence>, more: impl IntoIterator<Item = KeptSentence>) {
     for new in more {
         if let Some(old) = kept.iter_mut().find(|old| old.text == new.text) {
             old.auto &= new.auto;
@@ -47,10 +47,10 @@ pub fn add(kept: &mut Vec<Kept>, more: impl IntoIterator<Item = Kept>) {
 /// Keeps as many missing facts as fit in `room` tokens: first sentences, up to three fifths of the room; then bare
 /// names (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
 #[must_use]
-pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let mut kept = Vec::new();
-    let used = |kept: &[Kept]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();
-    let so_far = |kept: &[Kept]| joined(text, kept);
+    let used = |kept: &[KeptSentence]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();
+    let so_far = |kept: &[KeptSentence]| joined(text, kept);
     let first = sentences(wanted.dropped(text), room / 5 * 3, count);
     add(&mut kept, first);
     let named = names(&wanted.dropped(&so_far(&kept)), room.saturating_sub(used(&kept)), count);
@@ -60,20 +60,24 @@ pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) 
     kept
 }
 
-fn line_cost(kept: &Kept, count: &dyn Fn(&str) -> u32) -> u32 {
+fn line_cost(kept: &KeptSentence, count: &dyn Fn(&str) -> u32) -> u32 {
     count(&format!("{}\n", kept_line(kept))).max(1)
 }
 
 /// One line per kind that names missing facts, highest weight first.
-fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
     let mut left = room;
-    let mut lines: Vec<(AnchorKind, Kept)> = Vec::new();
+    let mut lines: Vec<(AnchorKind, KeptSentence)> = Vec::new();
     for item in gone.iter().filter(|item| kinds.contains(&item.kind)) {
         let named = format!("`{}`", item.text);
         let at = lines.iter().position(|(kind, _)| *kind == item.kind);
-        let start =
-            Kept { text: format!("also named: {named}"), who: item.kind.name().into(), auto: true, ..keep(item) };
+        let start = KeptSentence {
+            text: format!("also named: {named}"),
+            who: item.kind.name().into(),
+            auto: true,
+            ..keep(item)
+        };
         let cost = match at {
             Some(_) => count(&named) + 2,
             None => line_cost(&start, count),
@@ -95,12 +99,12 @@ fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Ke
 }
 
 /// Sentences in the order of recovered weight per token (the greedy rule for budgeted coverage).
-fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Kept> {
+fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let mut seen = HashSet::new();
-    let mut lines: Vec<(Kept, Vec<usize>, u32)> = Vec::new();
+    let mut lines: Vec<(KeptSentence, Vec<usize>, u32)> = Vec::new();
     for (index, item) in gone.iter().enumerate() {
         if seen.insert(item.sentence.clone()) {
-            let kept = Kept { auto: true, ..keep(item) };
+            let kept = KeptSentence { auto: true, ..keep(item) };
             let cost = line_cost(&kept, count);
             lines.push((kept, vec![index], cost));
         } else if let Some((_, items, _)) = lines.iter_mut().find(|(kept, _, _)| kept.text == item.sentence) {
@@ -132,7 +136,7 @@ mod tests {
     use crate::domain::conversation::message::Role;
 
     #[test]
-    fn kept_words_stand_word_for_word_and_once() {
+    fn kept_sentences_are_verbatim_and_unique() {
         let sources = [turn(3, &[said(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
         let wanted = RequiredFacts::of(&sources);
         let kept = fill(&wanted, "nothing", 1_000, &approximate);
@@ -150,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn room_goes_to_sentences_first_and_to_names_of_the_rest() {
+    fn room_is_filled_with_sentences_then_names() {
         let places = ["oak", "elm", "ash", "fir", "yew", "bay", "fig", "box", "gum", "sal"];
         let text =
             places.map(|name| format!("The worker writes what it has found of the long night into out/{name}.txt."));

@@ -14,7 +14,7 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut used = 0;
     for (at, turn) in sources.iter().enumerate() {
-        let tokens = count(&told(std::slice::from_ref(turn), usize::MAX));
+        let tokens = count(&to_prompt_text(std::slice::from_ref(turn), usize::MAX));
         match runs.last_mut() {
             Some(run) if used + tokens <= room => run.end = at + 1,
             _ => {
@@ -29,7 +29,7 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
 
 /// Turns as text for a model; each message is cut to `most` characters, head and tail.
 #[must_use]
-pub fn told(sources: &[SourceTurn], most: usize) -> String {
+pub fn to_prompt_text(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
     for turn in sources {
         for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
@@ -55,7 +55,7 @@ fn middle_out(text: &str, most: usize) -> String {
 /// The parts of several answers under one set of headings, without duplicate lines. Text before a heading comes first;
 /// unknown headings are put under the facts.
 #[must_use]
-pub fn merged(answers: &[String]) -> String {
+pub fn merge_answers(answers: &[String]) -> String {
     if let [only] = answers {
         return only.trim().to_owned();
     }
@@ -73,14 +73,14 @@ pub fn merged(answers: &[String]) -> String {
             }
         }
     }
-    let told: Vec<String> = parts
+    let sections: Vec<String> = parts
         .into_iter()
         .map(|(part, lines)| match part {
             Some(part) => format!("{}\n{}", part.heading(), lines.join("\n")),
             None => lines.join("\n"),
         })
         .collect();
-    told.join("\n\n")
+    sections.join("\n\n")
 }
 
 fn heading(line: &str) -> Part {
@@ -112,7 +112,9 @@ mod tests {
         assert!(runs.len() > 2);
         assert!(runs.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!((runs[0].start, runs.last().unwrap().end), (0, sources.len()));
-        assert!(runs.iter().all(|run| run.len() == 1 || approximate(&told(&sources[run.clone()], 9_999)) <= 220));
+        assert!(
+            runs.iter().all(|run| run.len() == 1 || approximate(&to_prompt_text(&sources[run.clone()], 9_999)) <= 220)
+        );
     }
 
     #[test]
@@ -120,9 +122,9 @@ mod tests {
         let one = "### Decisions\n- A\n### Pending\n- B".to_owned();
         let two = "## Decisions made\n- A\n- C\n### Goals\n- D".to_owned();
         assert_eq!(
-            merged(&[one.clone(), two]),
+            merge_answers(&[one.clone(), two]),
             "### Goals and open questions\n- D\n\n### Decisions\n- A\n- C\n\n### Pending\n- B"
         );
-        assert_eq!(merged(std::slice::from_ref(&one)), one);
+        assert_eq!(merge_answers(std::slice::from_ref(&one)), one);
     }
 }

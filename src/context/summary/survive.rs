@@ -44,7 +44,7 @@ impl Survival {
 
 /// Whether a question names a path, number, identifier, quoted words or the like that `text` does not contain.
 #[must_use]
-pub fn lacks(question: &str, text: &str) -> bool {
+pub fn lacks_facts(question: &str, text: &str) -> bool {
     let said = TextFacts::new(text);
     let named = sentences(question).into_iter().flat_map(|sentence| {
         let anchors = anchors::find(sentence.text, sentence.ground).into_iter();
@@ -335,7 +335,7 @@ mod tests {
     use crate::context::summary::tests::{said, turn};
 
     #[test]
-    fn what_was_dropped_comes_with_its_sentence() {
+    fn missing_facts_have_their_sentences() {
         let sources = [
             turn(
                 1,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_again_and_again_weighs_more() {
+    fn repeated_facts_weigh_more() {
         let often =
             said(Role::Assistant, "Here it took 42 ms. There it took 42 ms. Again it took 42 ms. Now it took 42 ms.");
         let sources = [turn(1, &[said(Role::Assistant, "Run `cargo test --lib`."), often])];
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_of_the_models_that_was_passed_over_is_asked_for() {
+    fn ignored_questions_of_the_model_are_required() {
         let closing = "Which port should the staging server use?";
         let asked = |reply: &str| {
             let first = [said(Role::User, "Set it up."), said(Role::Assistant, &format!("Done. {closing}"))];
@@ -379,7 +379,7 @@ mod tests {
 
     /// The share in thousandths, from two kinds.
     #[test]
-    fn the_share_of_what_is_said() {
+    fn the_share_of_contained_facts() {
         for (one, two, milli) in
             [((0, 0), (0, 0), 1_000), ((4, 1), (0, 0), 250), ((2, 2), (1, 0), 666), ((3, 0), (1, 0), 0)]
         {
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn only_open_questions_are_asked_for() {
+    fn only_open_questions_are_required() {
         let sources = [
             turn(
                 1,

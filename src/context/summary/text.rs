@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_cut_at_its_marks_only() {
+    fn prose_is_split_only_at_punctuation() {
         assert_eq!(
             split("Use v1.2.3 of foo.rs, e.g. the new one. Then stop! Why? See `a. B` here."),
             ["Use v1.2.3 of foo.rs, e.g. the new one.", "Then stop!", "Why?", "See `a. B` here."]

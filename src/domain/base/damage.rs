@@ -25,7 +25,7 @@ impl BackupCard {
 /// What a request did to a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum BackupFate {
+pub enum BackupOutcome {
     /// It is unchanged.
     Kept,
     /// It was rewritten without the items removed from the store.
@@ -42,7 +42,7 @@ pub struct Holding {
     /// Number of its messages and sessions that were removed from the store for good; 0 once it is deleted.
     pub removed: u64,
     /// What was done to it.
-    pub fate: BackupFate,
+    pub fate: BackupOutcome,
     /// It was made before a change of the schema. Only the older program can read it, so it cannot be rewritten.
     pub older: bool,
     /// Why it could not be read or changed.
@@ -56,16 +56,16 @@ impl Holding {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
         let words = match (self.fate, self.removed, &self.fault) {
             (_, _, Some(why)) => why.clone(),
-            (BackupFate::Deleted, ..) if self.older => {
+            (BackupOutcome::Deleted, ..) if self.older => {
                 "was deleted: it was made before a change of the store's format, and only an older version of \
                     pleach could have rewritten it without the deleted text"
                     .into()
             }
-            (BackupFate::Deleted, ..) => "was deleted".into(),
-            (BackupFate::Rewritten, ..) => "was written again without the deleted text".into(),
-            (BackupFate::Kept, 0, None) => return about,
-            (BackupFate::Kept, 1, None) => "contains one item that was deleted from the store".into(),
-            (BackupFate::Kept, many, None) => format!("contains {many} items that were deleted from the store"),
+            (BackupOutcome::Deleted, ..) => "was deleted".into(),
+            (BackupOutcome::Rewritten, ..) => "was written again without the deleted text".into(),
+            (BackupOutcome::Kept, 0, None) => return about,
+            (BackupOutcome::Kept, 1, None) => "contains one item that was deleted from the store".into(),
+            (BackupOutcome::Kept, many, None) => format!("contains {many} items that were deleted from the store"),
         };
         format!("{about}  {words}")
     }
@@ -189,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_copies_that_hold_what_was_removed() {
+    fn backups_with_removed_items_are_named() {
         let copy = |removed, fault: Option<&str>| Holding {
             backup: backup("2026-02-01", 1),
             removed,
-            fate: BackupFate::Kept,
+            fate: BackupOutcome::Kept,
             older: false,
             fault: fault.map(String::from),
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_newest_backup_or_says_that_there_is_none() {
+    fn the_newest_backup_is_named() {
         let mut damage = Damage { path: "/s/p.db".into(), why: "malformed.".into(), backups: Vec::new() };
         assert_eq!(damage.what(), "The store at /s/p.db is damaged: malformed.");
         assert_eq!(damage.backups_sentence(), "It has no backup.");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_told_whole() {
+    fn the_report_is_complete() {
         let mut mended = RepairResult { moved: "/s/p.db.corrupt-x".into(), from: None, salvaged: None };
         assert_eq!(mended.sentences().len(), 2);
         mended.from = Some(backup("2026-02-01 10:00 UTC", 1));

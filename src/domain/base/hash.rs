@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_borders_count() {
+    fn field_boundaries_matter() {
         let joined = Fields::new("x").text("ab").text("c").finish();
         let other = Fields::new("x").text("a").text("bc").finish();
         assert_ne!(joined, other);

@@ -248,7 +248,7 @@ mod tests {
     /// Compared with Unicode's own tables, character by character. Joiners and color modifiers of pictographs are
     /// excepted.
     #[test]
-    fn no_invisible_character_is_passed_on() {
+    fn no_invisible_character_passes() {
         let pattern =
             r"[\p{Default_Ignorable_Code_Point}\x{2028}\x{2029}\x{FFF9}-\x{FFFB}\x{13430}-\x{1343F}--\x{FE0E}\x{FE0F}]";
         let unseen = regex::Regex::new(pattern).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clipboard_gets_what_is_seen() {
+    fn the_clipboard_gets_visible_text() {
         for (raw, wanted, left) in [
             ("plain é\n\ttext\r\nend", "plain é\n\ttext\r\nend", 0),
             ("a\x1b[31mred\x1b[0m b", "ared b", 9),
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn tag_characters_are_seen() {
+    fn tag_characters_are_made_visible() {
         assert_eq!(Safe::line("hi\u{e0041}").as_str(), "hi⟨U+E0041⟩");
         assert_eq!(Safe::hidden("hi\u{e0041}\u{200b}"), 2);
     }
 
     /// By Unicode's own properties, independently of our list.
     #[test]
-    fn every_character_that_nobody_sees_is_marked() {
+    fn every_invisible_character_is_marked() {
         let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").unwrap();
         // White space that is rendered, and variation selectors.
         let laid_out = ['\n', '\t', '\u{fe0e}', '\u{fe0f}'];
@@ -314,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_that_acts_is_copied(raw in "(\\PC|[\\x00-\\x1f]|\u{9b}|\x1b\\[|\x1b\\]|\u{e0041}|\u{200d}|[a-zA-Z0-9;]){0,40}") {
+        fn no_control_sequence_is_copied(raw in "(\\PC|[\\x00-\\x1f]|\u{9b}|\x1b\\[|\x1b\\]|\u{e0041}|\u{200d}|[a-zA-Z0-9;]){0,40}") {
             let (copied, left) = Safe::copied(&raw);
             let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
             prop_assert!(!copied.contains(acts), "{copied:?}");
@@ -323,7 +323,7 @@ mod tests {
         }
 
         #[test]
-        fn twice_is_once(raw in "(\\PC|[\\x00-\\x1f]|⟨U\\+0041⟩|\u{e0041}|\t){0,40}") {
+        fn sanitizing_is_idempotent(raw in "(\\PC|[\\x00-\\x1f]|⟨U\\+0041⟩|\u{e0041}|\t){0,40}") {
             let once = Safe::text(&raw);
             prop_assert_eq!(Safe::text(once.as_str()), once);
         }

@@ -37,7 +37,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn moments_read_as_another_calendar_has_them(
+        fn times_agree_with_another_calendar(
             ms in -60_000_000_000_000_i64..250_000_000_000_000,
             offset in -86_400_i32..=86_400,
         ) {

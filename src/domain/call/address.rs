@@ -6,7 +6,7 @@ const HIDDEN: &str = "•••";
 
 /// An address without user name, password, query values and fragment.
 #[must_use]
-pub fn shown(address: &str) -> String {
+pub fn without_secrets(address: &str) -> String {
     let (whole, fragment) = address.split_once('#').map_or((address, false), |(whole, _)| (whole, true));
     let (whole, query) = whole.split_once('?').map_or((whole, None), |(whole, query)| (whole, Some(query)));
     let after = |text: &str| text.rsplit('@').next().unwrap_or_default().to_owned();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_is_shown() {
+    fn keys_are_hidden() {
         for (address, wanted) in [
             ("https://h/v1", "https://h/v1"),
             ("http://me:hush@h:80/v1", "http://h:80/v1"),
@@ -53,7 +53,7 @@ mod tests {
             ("u:hush@h:80?key=hush", "h:80?key=•••"),
             ("", ""),
         ] {
-            assert_eq!(shown(address), wanted, "{address}");
+            assert_eq!(without_secrets(address), wanted, "{address}");
         }
     }
 }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_broken_becomes_zeros() {
+    fn invalid_vectors_become_zeros() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut vector = vec![1.0, bad];
             normalise(&mut vector);

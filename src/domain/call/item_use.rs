@@ -64,7 +64,7 @@ pub struct ItemUse {
 impl ItemUse {
     /// `used: quoted, named` or `not used`.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let kinds: Vec<&str> = self.by.iter().map(|kind| kind.name()).collect();
         if kinds.is_empty() { "not used".to_owned() } else { format!("used: {}", kinds.join(", ")) }
     }
@@ -142,7 +142,7 @@ impl UseCount {
 
     /// `12 shown, 3 used`
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         format!("{} shown, {} used", self.shown, self.used)
     }
 }
@@ -167,7 +167,7 @@ pub struct UnusedItem {
 impl UnusedItem {
     /// `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
         format!("sent in {} turns, used in none; leaving it out saves about {tokens} tokens a call", self.turns)
     }

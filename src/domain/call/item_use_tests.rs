@@ -50,12 +50,12 @@ fn sums_are_those_of_the_items() {
     );
     let policies = [("adaptive".to_owned(), 1, count(2, 1, 130, 100)), ("levels".to_owned(), 2, count(4, 1, 260, 100))];
     assert_eq!(totals.by_policy, policies);
-    assert_eq!(totals.all.words(), "6 shown, 2 used");
-    assert_eq!(call(&[UseKind::Quoted, UseKind::Edited]).items[0].words(), "used: quoted, edited");
+    assert_eq!(totals.all.to_text(), "6 shown, 2 used");
+    assert_eq!(call(&[UseKind::Quoted, UseKind::Edited]).items[0].to_text(), "used: quoted, edited");
 }
 
 #[test]
-fn what_is_not_used_in_five_turns_is_pointed_out() {
+fn items_unused_in_five_turns_are_reported() {
     let rows = [
         row(1, RowKind::Note, Section::StickyPins, 100),
         row(2, RowKind::Card, Section::Retrieved, 300),
@@ -73,7 +73,7 @@ fn what_is_not_used_in_five_turns_is_pointed_out() {
     let found = unused(rows.iter(), &five);
     let told: Vec<(&str, u32, u32)> = found.iter().map(|item| (item.title.as_str(), item.turns, item.tokens)).collect();
     assert_eq!(told, [("item 2", 5, 300), ("item 1", 7, 100)], "rounds count once, a use ends the count, turns stay");
-    assert_eq!(found[0].words(), "sent in 5 turns, used in none; leaving it out saves about 300 tokens a call");
+    assert_eq!(found[0].to_text(), "sent in 5 turns, used in none; leaving it out saves about 300 tokens a call");
     let one_round = turns(&[(9, &idle), (8, &hit), (8, &idle), (7, &idle), (6, &idle), (5, &idle), (4, &idle)]);
     let titles: Vec<String> = unused(rows.iter(), &one_round).into_iter().map(|item| item.title).collect();
     assert_eq!(titles, ["item 1"], "what one round used, the turn used");

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_counts_nowhere() {
+    fn unknown_figures_do_not_count() {
         let mut sums = Totals::default();
         assert_eq!((sums.input.mean(), sums.cached_milli(), sums.mean_lean()), (None, None, None), "no calls");
         sums.add(&call(100, None, None, None));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn percents_are_said() {
+    fn percents_as_text() {
         assert_eq!((percent(0).as_str(), percent(23).as_str(), percent(1_000).as_str()), ("0.0 %", "2.3 %", "100 %"));
         assert_eq!((signed_percent(-23).as_str(), signed_percent(0).as_str()), ("-2.3 %", "0.0 %"));
     }

@@ -71,7 +71,7 @@ impl Calibration {
 
     /// An estimate with its label and error: `5,480 cal ±2 %`.
     #[must_use]
-    pub fn words(&self, est: u32) -> String {
+    pub fn to_text(&self, est: u32) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
         format!("{} {}{error}", grouped(self.apply(est).into()), Certainty::Calibrated.label())
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_does_not_grow_is_found() {
+    fn a_constant_offset_is_found() {
         let told: Vec<Sample> =
             [700, 1_400, 900, 3_000, 2_200, 1_000, 800, 2_500, 4_000, 1_700, 1_100, 3_300, 600, 2_800]
                 .map(|est| Sample { est, actual: est * 11 / 10 - 300 })
@@ -264,16 +264,16 @@ mod tests {
     #[test]
     fn calibrated_numbers_say_so() {
         let known = Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 };
-        assert_eq!(known.words(5_213), "5,480 cal ±2 %");
+        assert_eq!(known.to_text(5_213), "5,480 cal ±2 %");
         assert_eq!(known.sentence(), "× 1.051 ±2 % from 20 calls");
         let first = Calibration { factor: 1.2, offset: 0, error_pct: None, samples: 1 };
-        assert_eq!((first.words(10).as_str(), first.sentence().as_str()), ("12 cal", "× 1.200 from 1 call"));
+        assert_eq!((first.to_text(10).as_str(), first.sentence().as_str()), ("12 cal", "× 1.200 from 1 call"));
         let steady = Calibration { factor: 1.0, offset: 0, error_pct: Some(0.31), samples: 4 };
-        assert_eq!(steady.words(100), "100 cal ±0.3 %");
+        assert_eq!(steady.to_text(100), "100 cal ±0.3 %");
     }
 
     #[test]
-    fn a_cut_prompt_is_told_from_a_small_difference() {
+    fn a_truncated_prompt_is_distinguished_from_a_small_difference() {
         let find = |est, read| ShortRead::find(est, 0, None, read);
         assert_eq!(find(10_000, 4_096), Some(ShortRead { read: 4_096, expected: 10_000 }));
         assert_eq!(find(10_000, 8_000), None, "a fifth is within reach of another tokenizer");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_before() {
+    fn the_cost_before_sending() {
         let price = Price { input: 2.0, output: 8.0, cached: Some(0.5), ..Price::default() };
         let cost = PromptCost::new(&price, 1_000, 600, 100, None);
         assert_eq!((cost.micro, cost.uncached_micro, cost.cached), (1_100, 2_000, 600));
@@ -365,7 +365,7 @@ mod tests {
         /// With few different estimates, so that many reports share one; with an offset, so that a line fits better
         /// than a factor.
         #[test]
-        fn what_is_learned_is_the_line_or_factor_of_the_medians(
+        fn the_fit_is_the_line_or_factor_of_the_medians(
             told in prop::collection::vec((1_u32..7, 0_u32..60), 1..12), slope in 0.3_f64..3.0, more in 0_u32..2_000,
         ) {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_offsets_in_words() {
+    fn errors_and_offsets_as_text() {
         let words = [0.0, 0.04, 0.1, 0.5, 0.94, 0.95, 1.4, 1.6, 12.0].map(percent);
         assert_eq!(words, ["0.1 %", "0.1 %", "0.1 %", "0.5 %", "0.9 %", "1 %", "1 %", "2 %", "12 %"]);
         let said = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
@@ -409,11 +409,11 @@ mod tests {
         assert_eq!(said(-40, 5), "× 0.500 − 40 from 5 calls");
         let known = Calibration { factor: 2.0, offset: -30, error_pct: Some(5.0), samples: 5 };
         assert_eq!(([0, 10, 15, 16, 100].map(|est| known.apply(est))), [0, 0, 0, 2, 170]);
-        assert_eq!(known.words(1_000), "1,970 cal ±5 %");
+        assert_eq!(known.to_text(1_000), "1,970 cal ±5 %");
     }
 
     #[test]
-    fn each_sign_of_a_cut_prompt_must_hold() {
+    fn every_sign_of_a_truncated_prompt_is_required() {
         let known = |factor, error| Calibration { factor, offset: 0, error_pct: Some(error), samples: 9 };
         let find = |est, fixed, known: &Calibration, read| ShortRead::find(est, fixed, Some(known), read).is_some();
         // The share: a fifth, then four deviations (5.9304 percent per percent), at most half.
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_takes_no_more_as_cached_than_there_is() {
+    fn cached_tokens_never_exceed_the_prompt() {
         let price = Price { input: 1.0, output: 3.0, cached: Some(0.5), ..Price::default() };
         let of = |est, prefix, known: Option<&Calibration>| PromptCost::new(&price, est, prefix, 7, known).cached;
         assert_eq!((of(100, 100, None), of(100, 999, None), of(100, 0, None), of(0, 50, None)), (100, 100, 0, 0));

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn each_quirk_is_told_in_words_of_its_own() {
+    fn every_quirk_has_its_own_sentence() {
         use Quirk::{
             DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools,
         };

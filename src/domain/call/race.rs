@@ -87,7 +87,7 @@ impl Limits {
 
     /// The limits as text, such as `400 tok, $0.01, 30 s`; empty if there are none.
     #[must_use]
-    pub fn words(self) -> String {
+    pub fn to_text(self) -> String {
         let limits = self.set();
         let mut words = Vec::new();
         words.extend(limits.tokens.map(|most| format!("{most} tok")));
@@ -138,7 +138,7 @@ impl Limit {
     /// Why a call was stopped, as a sentence.
     #[must_use]
     pub fn sentence(self, limits: Limits) -> String {
-        let most = |only: Limits| only.words();
+        let most = |only: Limits| only.to_text();
         match self {
             Self::Tokens => {
                 format!("Stopped at its limit of {}.", most(Limits { tokens: limits.tokens, ..Limits::default() }))
@@ -219,14 +219,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_and_said() {
+    fn limits_parse_and_display() {
         let mut limits = Limits::default();
         assert_eq!(limits.take("tokens:400"), Ok(true));
         assert_eq!(limits.take("cost=0.01"), Ok(true));
         assert_eq!(limits.take("time:30"), Ok(true));
         assert_eq!(limits.take("mode:off"), Ok(false));
         assert!(limits.take("cost:much").unwrap_err().contains("dollars"));
-        assert_eq!(limits.words(), "400 tok, $0.01, 30 s");
+        assert_eq!(limits.to_text(), "400 tok, $0.01, 30 s");
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
         assert_eq!(dollars(12_345_678), "$12.345678");

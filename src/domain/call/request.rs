@@ -213,16 +213,16 @@ fn position(body: &str, at: usize) -> (usize, usize) {
 
 /// The plain text of the last user message; `None` if there is none.
 #[must_use]
-pub fn asked(body: &str) -> Option<String> {
+pub fn last_question(body: &str) -> Option<String> {
     let value: Value = serde_json::from_str(body).ok()?;
     let messages = value.get("messages")?.as_array()?;
     let last = messages.iter().rev().find(|message| message.get("role").and_then(Value::as_str) == Some("user"))?;
-    Some(said(last))
+    Some(message_text(last))
 }
 
 /// The text of a message, from its text parts if there are several.
 #[must_use]
-pub fn said(message: &Value) -> String {
+pub fn message_text(message: &Value) -> String {
     match message.get("content") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
@@ -254,7 +254,8 @@ pub fn model(body: &str) -> Option<String> {
 pub fn texts(body: &str) -> String {
     let messages = parsed(body);
     let run = |line: &str| line.bytes().take_while(|b| *b == b'=').count();
-    let longest = messages.iter().flat_map(|m| said(m).split('\n').map(run).collect::<Vec<_>>()).max().unwrap_or(0);
+    let longest =
+        messages.iter().flat_map(|m| message_text(m).split('\n').map(run).collect::<Vec<_>>()).max().unwrap_or(0);
     let fence = "=".repeat((longest + 1).max(3));
     let mut out = String::new();
     for (index, message) in messages.iter().enumerate() {
@@ -268,7 +269,7 @@ pub fn texts(body: &str) -> String {
             1 => " (with its tool call)".to_owned(),
             n => format!(" (with its {n} tool calls)"),
         };
-        let _ = write!(out, "{fence} {} {role}{note}\n{}", index + 1, said(message));
+        let _ = write!(out, "{fence} {} {role}{note}\n{}", index + 1, message_text(message));
     }
     out
 }
@@ -322,7 +323,8 @@ pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
 /// A message with new text, or its exact bytes if the text is unchanged.
 fn changed(json: &str, to: &EditedMessage) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
-    let same = said(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());
+    let same =
+        message_text(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());
     let Some(fields) = message.as_object_mut().filter(|_| !same) else { return json.to_owned() };
     fields.insert("role".into(), to.role.clone().into());
     if !(to.text.is_empty() && fields.get("content").is_some_and(Value::is_null)) {
@@ -406,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_come_back_as_the_same_bytes_where_nothing_was_changed() {
+    fn unchanged_texts_give_the_same_bytes() {
         let text = texts(BODY);
         assert!(text.starts_with("==== 1 system\nYou \"help\".\n=== 2 user\n==== 2 user\nWhat is {it}?\n"), "{text}");
         assert_eq!(written(BODY, &text).unwrap(), BODY);
@@ -419,14 +421,14 @@ mod tests {
             )
         );
         let less = text.replace("==== 2 user\nWhat is {it}?\n", "==== user\nNew\n");
-        assert_eq!(asked(&written(BODY, &less).unwrap()).as_deref(), Some("New"));
+        assert_eq!(last_question(&written(BODY, &less).unwrap()).as_deref(), Some("New"));
         for (bad, line) in [("words", 1), ("=== 9 user\nx", 1), ("=== 1 system\n=== 1 system\n", 2), ("=== 1 who", 1)] {
             assert_eq!(written(BODY, bad).unwrap_err().line, line, "{bad}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn faults_have_positions() {
         assert_eq!(check(BODY), Ok(()));
         let broken = check("{\n  \"model\": \"m\",\n  \"é\": ]\n}").unwrap_err();
         assert_eq!((broken.line, broken.column), (3, 8), "{broken}");
@@ -438,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn own_words_leave_out_what_stands_before_them() {
+    fn own_words_exclude_preceding_blocks() {
         assert_eq!(own_words(Some("BLOCKS\nhi"), "hi", "BLOCKS\nho"), "ho");
         assert_eq!(own_words(Some("BLOCKS\nhi"), "hi", "changed\nho"), "changed\nho");
         assert_eq!(own_words(Some("hi"), "hi", "ho"), "ho");
@@ -447,7 +449,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_survives_its_editor(said in proptest::collection::vec("(\\PC|\n|=|\"|\\\\|\t){0,20}", 1..5)) {
+        fn any_text_survives_editing(said in proptest::collection::vec("(\\PC|\n|=|\"|\\\\|\t){0,20}", 1..5)) {
             let messages: Vec<Value> =
                 said.iter().map(|text| serde_json::json!({"role": "user", "content": text})).collect();
             let body = serde_json::json!({"model": "m", "messages": messages}).to_string();
@@ -465,7 +467,7 @@ mod tests {
         fn nothing_panics(raw in "(\\PC|\\{|\\[|\"|\\\\|\\]|\\}|\"messages\":|\"content\":\"){0,40}") {
             let whole: String = blocks(&raw).iter().map(|block| &raw[block.range.clone()]).collect();
             prop_assert_eq!(&whole, &raw);
-            let _ = (check(&raw), texts(&raw), written(&raw, &raw), asked(&raw));
+            let _ = (check(&raw), texts(&raw), written(&raw, &raw), last_question(&raw));
             prop_assert!(blocks(&raw).iter().all(|block| content_at(&raw, block).is_none_or(|at| at <= raw.len())));
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Why nothing was retrieved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SkipWhy {
+pub enum SkipReason {
     /// A person turned it off for this call.
     NotWanted,
     /// The messages are still being indexed.
@@ -25,7 +25,7 @@ pub enum SkipWhy {
     Faint,
 }
 
-impl SkipWhy {
+impl SkipReason {
     /// The sentence with the gate's decision.
     #[must_use]
     pub fn sentence(self) -> &'static str {
@@ -44,7 +44,7 @@ impl SkipWhy {
 /// Why something was retrieved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PassWhy {
+pub enum PassReason {
     /// A person asked for it.
     Forced,
     /// It points to the past.
@@ -62,11 +62,11 @@ pub enum PassWhy {
 #[serde(tag = "gate", content = "why", rename_all = "snake_case")]
 pub enum Gate {
     /// Searched.
-    Pass(PassWhy),
+    Pass(PassReason),
     /// Not searched; the previous results were kept. Only in sets stored by earlier versions.
-    Inherited(SkipWhy),
+    Inherited(SkipReason),
     /// Not searched.
-    Skipped(SkipWhy),
+    Skipped(SkipReason),
 }
 
 impl Gate {
@@ -131,7 +131,7 @@ pub struct Evidence {
 /// Why an item was a near miss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
-pub enum MissWhy {
+pub enum MissReason {
     /// It did not fit.
     NoRoom {
         /// Missing tokens.
@@ -158,7 +158,7 @@ pub struct NearMiss {
     pub score_parts: ScoreParts,
     /// Why it was not included.
     #[serde(flatten)]
-    pub why: MissWhy,
+    pub why: MissReason,
 }
 
 /// The record of one retrieval.
@@ -212,8 +212,8 @@ mod tests {
     }
 
     #[test]
-    fn the_id_names_what_goes_and_not_its_scores() {
-        let gate = Gate::Pass(PassWhy::Rare);
+    fn the_id_covers_items_but_not_scores() {
+        let gate = Gate::Pass(PassReason::Rare);
         let set = |items| RetrievalSet::new("q".into(), Hash::default(), gate, items, Vec::new());
         let (one, moved) = (set(vec![item(b"a", 1.0), item(b"b", 2.0)]), set(vec![item(b"a", 1.5), item(b"b", 0.5)]));
         assert_eq!(one.id, moved.id);
@@ -228,12 +228,12 @@ mod tests {
             span: (1, 2),
             score: 0.5,
             score_parts: ScoreParts::default(),
-            why: MissWhy::NoRoom { missing: 12 },
+            why: MissReason::NoRoom { missing: 12 },
         };
         let set = RetrievalSet::new(
             "q".into(),
             Hash::default(),
-            Gate::Inherited(SkipWhy::NoContent),
+            Gate::Inherited(SkipReason::NoContent),
             vec![item(b"a", 1.0)],
             vec![near],
         );

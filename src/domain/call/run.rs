@@ -224,7 +224,7 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn the_first_diagnostics_are_kept_and_no_more() {
+    fn only_the_first_diagnostics_are_kept() {
         let nil = Uuid::nil();
         let mut card = RunCard::blank(RunId(nil), SessionId(nil), BranchId(nil));
         for number in 0..40 {

@@ -174,7 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         let file = Encoding::File(Hash::of(b"a tokenizer"));
         for encoding in [Encoding::O200kBase, Encoding::Cl100kBase, Encoding::Approximate, file] {
             assert_eq!(Encoding::from_name(&encoding.name()), Some(encoding));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_people_read_them() {
+    fn numbers_for_display() {
         let cases: &[(u64, &str, &str, &str)] = &[
             (0, "0", "0", "0 calls"),
             (1, "1", "1", "1 call"),

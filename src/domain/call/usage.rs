@@ -66,7 +66,7 @@ impl Usage {
     /// Prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in est`
     /// without a report. `dot` separates the parts.
     #[must_use]
-    pub fn words(&self, est: u32, dot: &str) -> String {
+    pub fn to_text(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
             let told = known
@@ -209,12 +209,12 @@ mod tests {
     #[test]
     fn every_number_has_its_label() {
         let told = Usage { completion: Some(1_018), ..usage(441, None, None) };
-        assert_eq!(told.words(450, " · "), "441 in · 1,018 out actual");
+        assert_eq!(told.to_text(450, " · "), "441 in · 1,018 out actual");
         let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..told };
-        assert_eq!(more.words(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
-        assert_eq!(usage(441, None, None).words(450, " · "), "441 in actual");
-        assert_eq!(Usage::default().words(1_450, " · "), "1,450 in est");
+        assert_eq!(more.to_text(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
+        assert_eq!(usage(441, None, None).to_text(450, " · "), "441 in actual");
+        assert_eq!(Usage::default().to_text(1_450, " · "), "1,450 in est");
         let half = Usage { completion: Some(3), ..Usage::default() };
-        assert_eq!(half.words(1_450, " - "), "1,450 in est - 3 out actual");
+        assert_eq!(half.to_text(1_450, " - "), "1,450 in est - 3 out actual");
     }
 }

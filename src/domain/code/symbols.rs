@@ -331,13 +331,13 @@ pub struct NearSymbol {
     /// Its score.
     pub score: f32,
     /// Why it was not sent.
-    pub why: NearWhy,
+    pub why: NearSymbolReason,
 }
 
 /// Why a symbol was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NearWhy {
+pub enum NearSymbolReason {
     /// No room.
     NoRoom {
         /// Tokens it would have taken.
@@ -410,7 +410,7 @@ pub struct IndexStatus {
 
 /// The result of a search in the code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CodeFound {
+pub struct CodeSearchResult {
     /// The workspace's folder.
     pub root: String,
     /// What is sent: best file first, then by line.

@@ -79,7 +79,7 @@ impl RuleState {
 
     /// The state with its reason.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let why = match self {
             Self::Goes => "in the next request",
             Self::Waits => "until a file near it is named or touched",
@@ -95,7 +95,7 @@ impl RuleState {
 
     /// Whether it is included.
     #[must_use]
-    pub fn goes(&self) -> bool {
+    pub fn is_sent(&self) -> bool {
         *self == Self::Goes
     }
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skill_says_what_it_is_called_and_for() {
+    fn skill_headers_give_name_and_purpose() {
         let of = |text: &str| frontmatter(text);
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(of("---\nname: pdf\ndescription: \"Reads PDFs\"\n---\n# x"), pair("pdf", "Reads PDFs"));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_goes_is_said_to_go() {
+    fn only_included_items_are_reported_as_included() {
         let why = "is not text".to_owned();
         let others = [
             RuleState::Waits,
@@ -232,14 +232,14 @@ mod tests {
         ];
         let others = others.into_iter().chain([RuleState::Unread { why }]);
         assert!(
-            RuleState::Goes.goes()
-                && others.into_iter().all(|stands| !stands.goes() && !stands.words().starts_with("goes"))
+            RuleState::Goes.is_sent()
+                && others.into_iter().all(|stands| !stands.is_sent() && !stands.to_text().starts_with("goes"))
         );
     }
 
     /// The head of a skill, line by line.
     #[test]
-    fn heads_of_skills_as_they_are_written() {
+    fn skill_headers_in_all_forms() {
         let cases: &[(&str, &str, &str)] = &[
             ("name: a\n---\nname: b", "a", ""),
             ("name: a\nname: b", "b", ""),

@@ -36,7 +36,7 @@ pub struct AttachedText<'a> {
 
 /// The texts attached to a message, in order.
 #[must_use]
-pub fn held(message: &str) -> Vec<AttachedText<'_>> {
+pub fn attached_texts(message: &str) -> Vec<AttachedText<'_>> {
     let mut found = Vec::new();
     let mut rest = message;
     while let Some(at) = rest.find("\n\nFile ") {
@@ -59,15 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_behind_a_message_is_found_again() {
+    fn attachments_are_found_again() {
         let message = "why?\n\nFile src/a.rs:\n````rs\nfn x() {} // ```\n````\n\nFile b/c d.py, lines 3 to 9 (A.go):\n```py\ndef go():\n  pass\n```";
-        let found = held(message);
+        let found = attached_texts(message);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0], AttachedText { path: "src/a.rs", lines: None, text: "fn x() {} // ```" });
         assert_eq!((found[1].path, found[1].lines), ("b/c d.py", Some((3, 9))));
         assert_eq!(path("b/c d.py, lines 3 to 9 (A.go)"), "b/c d.py");
         for none in ["", "File x:\n```\n```", "a\n\nFile x:\nno fence", "a\n\nFile x:\n```\nopen"] {
-            assert_eq!(held(none), [], "{none}");
+            assert_eq!(attached_texts(none), [], "{none}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Anchor;
-use crate::domain::summary::draft::Compacting;
+use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 
 /// A session as a list shows it.
@@ -55,7 +55,7 @@ pub struct Overrides {
     pub model: Option<String>,
     /// Whether summaries are made automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compaction: Option<Compacting>,
+    pub compaction: Option<AutoSummaryOverride>,
     /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
@@ -146,8 +146,8 @@ pub struct Branch {
     #[serde(default)]
     pub reply: Option<Hash>,
     /// Ids of the summaries in use, at most one of each kind and lane: the newest level of each.
-    #[serde(default)]
-    pub capsules: Vec<Hash>,
+    #[serde(default, rename = "capsules")]
+    pub summaries: Vec<Hash>,
 }
 
 impl Branch {
@@ -170,7 +170,7 @@ impl Branch {
             state: None,
             offered: None,
             reply: None,
-            capsules: Vec::new(),
+            summaries: Vec::new(),
         }
     }
 }
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_act_says_which_setting_it_changed() {
+    fn an_act_names_the_changed_setting() {
         let none = Overrides::default();
         let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
         assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));

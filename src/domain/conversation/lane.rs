@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stored_texts_come_back() {
+    fn stored_texts_round_trip() {
         for lane in [Lane::Root, Lane::Reply("ab12".into()), Lane::Topic("login bug".into())] {
             assert_eq!(Lane::read(&lane.text()), lane);
         }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_hold_the_session() {
+    fn keys_contain_the_session() {
         let session = SessionId(uuid::Uuid::nil());
         assert_eq!(Lane::Root.key(session), format!("root:{session}"));
         assert_eq!(Lane::Topic("a".into()).key(session), format!("topic:{session}:a"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn topic_before_reply_before_root() {
+    fn topic_precedes_reply_precedes_root() {
         let (topic, other) = (Lane::Topic("t".into()), Lane::Topic("u".into()));
         let key = Hash::of(b"asked");
         let chain = Lane::Reply(key.short());

@@ -251,7 +251,7 @@ impl Origin {
 
     /// `Turns 3 to 5 of branch "alt"`
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let what = match (self.turn, self.turns) {
             (Some(turn), 0 | 1) => format!("Turn {turn}"),
             (Some(turn), turns) => format!("Turns {turn} to {}", turn + turns - 1),
@@ -273,7 +273,7 @@ fn is_zero(number: &u32) -> bool {
 impl Mark {
     /// Whether it includes this message, which would not be sent by itself.
     #[must_use]
-    pub fn brings(&self, key: Hash) -> bool {
+    pub fn includes_message(&self, key: Hash) -> bool {
         let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
         here && self.kind.wants()
     }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_loses_one_turn_for_each_user_message_with_which_it_was_sent() {
+    fn a_lease_loses_one_turn_per_sent_user_message() {
         let [first, second] = [Some(Hash::of(b"one")), Some(Hash::of(b"two"))];
         for by in [Actor::User, Actor::Engine, Actor::Model] {
             let fresh = mark(MarkKind::leased(2), by);
@@ -332,7 +332,7 @@ mod tests {
     /// Stores and exports of earlier versions have marks without later fields; a mark without these fields is written
     /// in the old form.
     #[test]
-    fn what_a_mark_does_not_have_is_not_written() {
+    fn absent_fields_of_a_mark_are_not_written() {
         let plain = Mark { renewals: 0, ..mark(Sticky, Actor::User) };
         let written = serde_json::to_value(&plain).unwrap();
         let fields: Vec<&String> = written.as_object().unwrap().keys().collect();
@@ -344,7 +344,7 @@ mod tests {
 
     /// Each kind: pins, excludes, includes, is used up by a turn.
     #[test]
-    fn what_each_kind_of_mark_does() {
+    fn kinds_of_marks() {
         let table = [
             (Sticky, [true, false, true, false]),
             (MarkKind::leased(1), [true, false, true, false]),

@@ -62,17 +62,6 @@ pub enum Scope {
     All,
 }
 
-impl Scope {
-    /// Whether it applies in a session.
-    #[must_use]
-    pub fn holds_in(self, session: SessionId) -> bool {
-        match self {
-            Self::Session(own) => own == session,
-            Self::All => true,
-        }
-    }
-}
-
 /// The status of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -175,14 +164,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_say_the_same_are_normalised_to_the_same() {
+    fn equal_texts_normalize_equally() {
         assert_eq!(normalised("The port is 8443."), normalised(" the PORT  is: 8443"));
         assert_ne!(normalised("The port is 8443"), normalised("The port is 8444"));
         assert_eq!(one_line(" a\n b\t c "), "a b c");
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         for kind in MemoryKind::ALL {
             assert_eq!(MemoryKind::from_name(&kind.name().to_uppercase()), Some(kind));
         }

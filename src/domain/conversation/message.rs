@@ -163,7 +163,7 @@ impl Content {
 
     /// All text of the message (text parts and tool results), joined by line breaks.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn plain_text(&self) -> String {
         let texts: Vec<&str> = self
             .parts
             .iter()

@@ -73,7 +73,8 @@ pub enum Change {
         after: String,
     },
     /// The summaries in use changed: one was accepted, or a level was taken back.
-    Capsules {
+    #[serde(rename = "capsules")]
+    Summaries {
         /// The branch.
         branch: BranchId,
         /// The value before.

@@ -124,7 +124,7 @@ pub struct Report {
 }
 
 /// A file that is read in portions.
-pub trait Pieces: Send {
+pub trait PieceReader: Send {
     /// The next portion; `None` at the end.
     ///
     /// # Errors
@@ -137,22 +137,22 @@ pub trait Pieces: Send {
 
 /// The portions of a file, passed along with a request.
 #[derive(Clone)]
-pub struct Incoming(pub Arc<Mutex<dyn Pieces>>);
+pub struct IncomingPieces(pub Arc<Mutex<dyn PieceReader>>);
 
-impl Incoming {
+impl IncomingPieces {
     /// For these portions.
-    pub fn new(pieces: impl Pieces + 'static) -> Self {
+    pub fn new(pieces: impl PieceReader + 'static) -> Self {
         Self(Arc::new(Mutex::new(pieces)))
     }
 }
 
-impl fmt::Debug for Incoming {
+impl fmt::Debug for IncomingPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Incoming")
     }
 }
 
-impl PartialEq for Incoming {
+impl PartialEq for IncomingPieces {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -194,7 +194,7 @@ pub struct Skipped {
 
 /// The contents of a file.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Reading {
+pub struct ImportedFile {
     /// The detected format.
     pub format: String,
     /// Its sessions.
@@ -203,12 +203,12 @@ pub struct Reading {
     pub skipped: Vec<Skipped>,
 }
 
-impl Reading {
+impl ImportedFile {
     /// Collects all portions.
     ///
     /// # Errors
     /// Those of reading a portion.
-    pub fn collect(from: &mut dyn Pieces) -> Result<Self, Failure> {
+    pub fn collect(from: &mut dyn PieceReader) -> Result<Self, Failure> {
         let mut transcripts: Vec<Transcript> = Vec::new();
         while let Some(piece) = from.next()? {
             match piece {
@@ -235,11 +235,11 @@ impl Reading {
 
     /// As portions.
     #[must_use]
-    pub fn incoming(self) -> Incoming {
+    pub fn incoming(self) -> IncomingPieces {
         let report = Report { format: self.format, skipped: self.skipped };
         let pieces: Vec<Piece> =
             self.transcripts.into_iter().enumerate().flat_map(|(at, transcript)| transcript.pieces(at)).collect();
-        Incoming::new(LoadedFile { pieces: pieces.into_iter(), report })
+        IncomingPieces::new(LoadedFile { pieces: pieces.into_iter(), report })
     }
 }
 
@@ -249,7 +249,7 @@ struct LoadedFile {
     report: Report,
 }
 
-impl Pieces for LoadedFile {
+impl PieceReader for LoadedFile {
     fn next(&mut self) -> Result<Option<Piece>, Failure> {
         Ok(self.pieces.next())
     }
@@ -261,7 +261,7 @@ impl Pieces for LoadedFile {
 
 /// The result of importing one session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Imported {
+pub struct ImportResult {
     /// Imported states that wait for approval.
     #[serde(default)]
     pub states: u64,

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_message_is_refused() {
+    fn unknown_names_are_refused() {
         let (tree, path) = talk();
         let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;
         assert_eq!(refused("4"), "There is no turn 4 on this branch; the last one is 3.");

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_being_typed_holds_for_nothing() {
+    fn unfinished_filters_are_ignored() {
         assert!(SearchFilter::read("role: after:", 0).is_empty());
         assert_eq!(SearchFilter::read("role:a", 0).roles, [Role::Assistant]);
         assert_eq!(SearchFilter::read("role:fool", 0).problems.len(), 1);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn days_as_they_are_in_the_calendar() {
+    fn days_follow_the_calendar() {
         assert_eq!(day("1970"), Some(0));
         assert_eq!(day("2000-03"), Some(11_017));
         assert_eq!(day("2024-02-29"), Some(19_782));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_stands_before_its_colon_and_quotes_hold_words_together() {
+    fn filters_precede_colons_and_quotes_group_words() {
         let cases: &[(&str, &[&str])] = &[
             (":role", &[":role"]),
             ("\"role:user\"", &["role:user"]),
@@ -328,7 +328,7 @@ mod tests {
 
     /// Compared with counting day by day.
     #[test]
-    fn days_of_many_years_are_counted_one_by_one() {
+    fn days_agree_with_counting() {
         let mut number = 0;
         for year in 1970..2405 {
             let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;

@@ -255,7 +255,7 @@ mod tests {
 
     /// Answers with the block of a finished one, the block of an unfinished one, and the rest.
     #[test]
-    fn blocks_by_their_lines() {
+    fn blocks_line_by_line() {
         const B: &str = "---STATE---\nx\n---END STATE---\n";
         let cases: &[(&str, Option<&str>, Option<&str>, &str)] = &[
             (&format!("a\n{B}b"), Some("x"), Some("x"), "a\n\nb"),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_shown_of_a_growing_answer() {
+    fn showable_prefixes_of_growing_answers() {
         for (answer, shown) in [
             ("", 0),
             ("---", 0),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_by_their_lines() {
+    fn fields_line_by_line() {
         for (block, read) in [
             ("", ""),
             (" \n\na \n b", "=a|= b"),

@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn wishes_are_taken_out_of_the_state() {
+    fn requests_are_removed_from_the_state() {
         let asks = read(
             "Goal: a\n- Remember: preference: short answers\n**Remember:** the port is 8443\nContext: b\n\
              REMEMBER: Outcome:  the  cache was the cause\nSuggest pins: \"use WAL, always\", turn 7, 1a2b3c4d\nResolved: c",
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_nothing_found() {
+    fn a_block_without_requests_has_none() {
         for block in ["Goal: remember: this", "Remember: none", "Suggest pins: -", "Remember:", "Suggest pins: none."] {
             let asks = read(block);
             assert!(asks.remember.is_empty() && asks.pins.is_empty(), "{block}: {asks:?}");
@@ -128,19 +128,19 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_none_is_text() {
+    fn an_unknown_kind_is_part_of_the_text() {
         assert_eq!(read("Remember: note: x").remember, [(MemoryKind::Fact, "note: x".to_owned())]);
     }
 
     #[test]
-    fn curly_quotes_hold_commas_too() {
+    fn curly_quotes_protect_commas() {
         assert_eq!(read("Suggest pins: “a, b and c”, other words").pins, ["a, b and c", "other words"]);
         assert_eq!(read(&format!("Suggest pins: {}", "word, ".repeat(40))).pins.len(), PINS);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_loss_of_other_lines(lines in prop::collection::vec("[^\n\r]{0,40}", 0..8)) {
+        fn other_lines_are_never_lost(lines in prop::collection::vec("[^\n\r]{0,40}", 0..8)) {
             let block = lines.join("\n");
             let asks = read(&block);
             for (_, text) in &asks.remember {

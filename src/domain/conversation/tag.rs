@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_narrows_finds_no_more(
+        fn narrower_filters_find_no_more(
             filter in "(label:)?[a-c]{0,3}( fav)?( [a-c]{1,2})?", more in "[a-c ]{0,3}|( fav)|( label:a)",
             other in "(label:)?[a-c]{0,3}( fav)?",
             label in "[a-c]{0,4}", favourite: bool, text in "[a-c ]{0,8}"

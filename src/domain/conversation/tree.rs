@@ -282,7 +282,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_lies_above_is_on_the_path() {
+    fn ancestors_are_on_the_path() {
         let parents = [None, Some(1), Some(1), Some(2), Some(4), Some(2), Some(3)];
         let tree = Tree::build((1..).zip(parents).map(|(id, parent)| head(id, parent, Role::User)).collect());
         for (above, below) in (0..7).flat_map(|above| (0..7).map(move |below| (above, below))) {

@@ -169,7 +169,7 @@ impl Warning {
 /// A remedy for [`Blocked`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
-pub enum Choice {
+pub enum BlockedRemedy {
     /// Raise the cap.
     LargerBudget {
         /// At least this many tokens, including the safety margin.
@@ -201,7 +201,7 @@ pub enum Choice {
     },
 }
 
-impl Choice {
+impl BlockedRemedy {
     /// The remedy as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -231,7 +231,7 @@ pub struct Blocked {
     /// The prompt budget.
     pub budget: Budget,
     /// Remedies.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<BlockedRemedy>,
     /// The required items.
     pub rows: Vec<Row>,
 }

@@ -87,7 +87,7 @@ impl ItemPlace {
 
     /// `Recent, 412 tok` or `out`.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let form = match self.form {
             Form::Cut(_) | Form::Elided | Form::Gone if self.goes => ", shortened",
             Form::Placeholder if self.goes => ", partly left out",
@@ -224,8 +224,8 @@ impl ItemDiff {
 
     /// The change as text: `recent turns, 412 est. tokens → not there`
     #[must_use]
-    pub fn words(&self, becomes: &str) -> String {
-        let of = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::words);
+    pub fn to_text(&self, becomes: &str) -> String {
+        let of = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
         let (from, to) = (of(&self.before), of(&self.after));
         if from == to { to } else { format!("{from} {becomes} {to}") }
     }
@@ -252,21 +252,6 @@ pub struct CallRef {
     pub model: String,
     /// Millionths of a dollar, if known.
     pub cost_micro: Option<u64>,
-}
-
-impl CallRef {
-    /// `call 1f2e3d4c on main`, or `the next call on main`.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let id = |run: RunId| {
-            run.to_string().chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>()
-        };
-        let what = self.run.map_or_else(
-            || if self.at.is_none() { "the next request".to_owned() } else { format!("plan {}", self.plan.short()) },
-            |run| format!("call …{}", id(run)),
-        );
-        if self.name.is_empty() { what } else { format!("{what} on {}", self.name) }
-    }
 }
 
 /// A difference of a setting.
@@ -355,7 +340,7 @@ mod tests {
 
     /// Section, form and reason as displayed.
     #[test]
-    fn where_an_item_stands_is_said() {
+    fn item_places_as_text() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
         for (section, form, reason, words) in [
             (recent, Form::Full, mattered.clone(), "recent turns, 1,412 est. tokens"),
@@ -366,12 +351,12 @@ mod tests {
         ] {
             let (goes, at, shared) = (section.is_some(), None, false);
             let place = ItemPlace { goes, section, at, tokens: 1_412, form, reason, shared };
-            assert_eq!(place.words(), words);
+            assert_eq!(place.to_text(), words);
         }
     }
 
     #[test]
-    fn places_are_alike_where_a_person_sees_no_difference() {
+    fn places_that_look_the_same_are_alike() {
         let (tokens, reason) = (10, Reason::Recent);
         let section = Some(Section::Recent);
         let place = ItemPlace { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };

@@ -57,7 +57,7 @@ impl Task {
 /// A turn's relation to a person's tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum TaskRelation {
     /// In no task.
     #[default]
     None,
@@ -97,7 +97,7 @@ pub struct TurnFacts {
     /// Its own priority, from 0 to 100.
     pub priority: u8,
     /// Its relation to the branch's tasks.
-    pub part: Part,
+    pub part: TaskRelation,
     /// Its activation, if the program pinned it.
     #[serde(skip_serializing_if = "Scores::is_empty")]
     pub alive: Scores,
@@ -113,7 +113,7 @@ impl Default for TurnFacts {
             mentions: (0, 0),
             similarity: None,
             priority: 50,
-            part: Part::None,
+            part: TaskRelation::None,
             alive: Scores::default(),
         }
     }

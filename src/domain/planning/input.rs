@@ -83,7 +83,7 @@ impl Block {
 
 /// A retrieved or retrievable item that is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct NotSent {
+pub struct OmittedItem {
     /// How marks name it.
     pub atom: Atom,
     /// Its kind.
@@ -279,7 +279,7 @@ pub struct InactiveMark {
 
 /// A turn that a summary replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Covered {
+pub struct CoveredTurn {
     /// Key of its user message.
     pub user: Hash,
     /// Key of its last node.
@@ -349,7 +349,7 @@ pub struct PlanInput {
     /// Inactive marks.
     pub inactive_marks: Vec<InactiveMark>,
     /// Retrieved or retrievable items that are left out; best first.
-    pub near: Vec<NotSent>,
+    pub near: Vec<OmittedItem>,
     /// The candidates of the sources, in sending order, in which they also take the allowance.
     pub offers: Vec<Offer>,
     /// Tokens that mode, policy and the person's wish allow for all retrieved items. What is not spent is left to the
@@ -361,7 +361,7 @@ pub struct PlanInput {
     #[serde(default)]
     pub summaries: Vec<SummaryInput>,
     /// Turns they replace: those of `turns`, and the last ones of gaps.
-    pub covered: Vec<Covered>,
+    pub covered: Vec<CoveredTurn>,
     /// The start of the last call's window.
     pub anchor: Option<Anchor>,
     /// Warnings from collecting the input.

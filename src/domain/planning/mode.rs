@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_each_mode_allows() {
+    fn modes_have_their_limits() {
         let limits = |mode: Mode, budget| {
             let limits = mode.limits(budget);
             (limits.retrieval_tokens, limits.cards, limits.creates_leases)
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_and_cycles_come_round() {
+    fn names_parse_and_the_cycle_wraps() {
         for mode in Mode::ALL {
             assert_eq!(Mode::from_name(&mode.title().to_uppercase()), Some(mode));
         }

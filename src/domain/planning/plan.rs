@@ -13,7 +13,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::tool::cards::ToolCost;
 use serde::{Deserialize, Serialize};
 
-pub use super::blocked::{Blocked, Choice, Warning};
+pub use super::blocked::{Blocked, BlockedRemedy, Warning};
 pub use super::reason::{Reason, Remedy};
 
 /// What a plan was solved from. Equal bases give equal plans.
@@ -434,7 +434,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_room_is_what_the_definitions_say() {
+    fn the_budget_follows_its_definition() {
         let out = |window, limit, asked, cap| {
             let budget = Budget::work_out(window, limit, asked, cap);
             (budget.reserved_output, budget.safety, budget.prompt)
@@ -449,7 +449,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cap_leaves_what_is_needed(window in 2_000_u32..300_000, share in 1_u32..=100) {
+        fn the_computed_cap_leaves_the_needed_tokens(window in 2_000_u32..300_000, share in 1_u32..=100) {
             let whole = Budget::work_out(window, None, None, None);
             let needed = whole.prompt / 100 * share;
             let Some(cap) = whole.cap_for(needed) else {

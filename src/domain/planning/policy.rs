@@ -1,9 +1,9 @@
 //! Policies, layouts and the sections of a prompt, as data.
 //! Not for: applying them (`context`) or reading their files (`config`).
 
-use super::tuning::{Adaptive, Choose, Lanes, Levels, Relevance};
+use super::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use crate::domain::conversation::activation::Activation;
-use crate::domain::summary::draft::Compaction;
+use crate::domain::summary::draft::AutoSummarySettings;
 use serde::{Deserialize, Serialize};
 
 /// A section of the prompt. Every included row is in exactly one.
@@ -205,7 +205,7 @@ pub struct PolicySpec {
     /// Quotes how an error was resolved when a tool fails in the same way again.
     pub error_pairs: bool,
     /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
-    pub choose: Choose,
+    pub choose: TurnSelection,
     /// For `lane`.
     pub lanes: Lanes,
     /// Weights for `relevance`.
@@ -215,7 +215,7 @@ pub struct PolicySpec {
     /// For `levels`.
     pub levels: Levels,
     /// Automatic summaries.
-    pub compaction: Compaction,
+    pub compaction: AutoSummarySettings,
 }
 
 impl Default for PolicySpec {
@@ -237,12 +237,12 @@ impl Default for PolicySpec {
             lease_turns: 15,
             activation: Activation::default(),
             error_pairs: true,
-            choose: Choose::default(),
+            choose: TurnSelection::default(),
             lanes: Lanes::default(),
             relevance: Relevance::default(),
             adaptive: Adaptive::default(),
             levels: Levels::default(),
-            compaction: Compaction::default(),
+            compaction: AutoSummarySettings::default(),
         }
     }
 }

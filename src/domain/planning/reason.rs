@@ -3,7 +3,7 @@
 
 pub use super::decided_by::DecidedBy;
 use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub enum Reason {
     /// Out: the message does not refer to code.
     NoCode {
         /// Why.
-        because: SkipWhy,
+        because: SkipReason,
     },
     /// Out: its file changed, and it no longer exists there.
     StaleFile,
@@ -185,7 +185,7 @@ pub enum Reason {
     /// Out: nothing was retrieved for this message.
     NotSearched {
         /// Why not.
-        because: SkipWhy,
+        because: SkipReason,
     },
     /// Out: others fit the question better.
     BelowThreshold,
@@ -445,13 +445,13 @@ fn touchpoint(rank: u32, because: &str) -> String {
     }
 }
 
-fn of_code(because: SkipWhy) -> &'static str {
+fn of_code(because: SkipReason) -> &'static str {
     match because {
-        SkipWhy::NotWanted => "this call goes without it, as you chose",
-        SkipWhy::NoContent => "the message names nothing to search for",
-        SkipWhy::Unknown => "the code contains nothing that the message names",
-        SkipWhy::Indexing => "the code is still being indexed",
-        SkipWhy::NothingToFind | SkipWhy::Common | SkipWhy::Faint => "no symbol matches enough of the message",
+        SkipReason::NotWanted => "this call goes without it, as you chose",
+        SkipReason::NoContent => "the message names nothing to search for",
+        SkipReason::Unknown => "the code contains nothing that the message names",
+        SkipReason::Indexing => "the code is still being indexed",
+        SkipReason::NothingToFind | SkipReason::Common | SkipReason::Faint => "no symbol matches enough of the message",
     }
 }
 

@@ -81,7 +81,7 @@ impl Visitor<'_> for Number {
 /// How a policy chooses the turns in the window, before hard rules and marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choose {
+pub enum TurnSelection {
     /// The newest that fit.
     #[default]
     Recent,
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousandths_read_and_show() {
+    fn thousandths_parse_and_display() {
         #[derive(Deserialize)]
         struct One {
             x: Milli,
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_round_to_the_nearest() {
+    fn shares_are_rounded() {
         assert_eq!((Milli(300).of(500), Milli(300).of(5), Milli(300).of(-5)), (150, 2, -2));
         assert_eq!((Milli(250).share(8_000), Milli(-1).share(8)), (2_000, 0));
         assert_eq!(Milli(i32::MAX).of(i32::MAX), i32::MAX);

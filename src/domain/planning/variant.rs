@@ -8,7 +8,7 @@ use crate::domain::conversation::branch::Overrides;
 
 /// Why a text is no variant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ArmError {
+pub enum VariantError {
     /// It has no `=` or `:`.
     #[error("{0:?} is not a setting; write it as mode=off or model:NAME")]
     Form(String),
@@ -34,17 +34,17 @@ pub enum ArmError {
 ///
 /// # Errors
 /// An unknown setting, or a value it cannot have.
-pub fn read(words: &str) -> Result<Overrides, ArmError> {
+pub fn read(words: &str) -> Result<Overrides, VariantError> {
     let mut arm = Overrides::default();
     for part in words.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (setting, value) = part.split_once(['=', ':']).ok_or_else(|| ArmError::Form(part.to_owned()))?;
+        let (setting, value) = part.split_once(['=', ':']).ok_or_else(|| VariantError::Form(part.to_owned()))?;
         set(&mut arm, setting.trim(), value.trim())?;
     }
-    if arm == Overrides::default() { Err(ArmError::Empty) } else { Ok(arm) }
+    if arm == Overrides::default() { Err(VariantError::Empty) } else { Ok(arm) }
 }
 
-fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), ArmError> {
-    let bad = |wants| ArmError::Value { setting: setting.to_owned(), value: value.to_owned(), wants };
+fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), VariantError> {
+    let bad = |wants| VariantError::Value { setting: setting.to_owned(), value: value.to_owned(), wants };
     let number = || value.replace(['_', ','], "").parse::<u32>().map_err(|_| bad("a number"));
     let name = || Some(value.to_owned()).filter(|value| !value.is_empty()).ok_or_else(|| bad("a name"));
     match setting {
@@ -58,14 +58,14 @@ fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), ArmError> 
         "model" => arm.model = Some(name()?),
         "budget" => arm.budget = Some(number()?),
         "window" => arm.window = Some(number()?),
-        other => return Err(ArmError::Setting(other.to_owned())),
+        other => return Err(VariantError::Setting(other.to_owned())),
     }
     Ok(())
 }
 
 /// A branch's overrides, replaced by the variant's. A model chosen for one profile is dropped with another profile.
 #[must_use]
-pub fn over(base: &Overrides, arm: &Overrides) -> Overrides {
+pub fn merge(base: &Overrides, arm: &Overrides) -> Overrides {
     let moves = arm.profile.is_some();
     Overrides {
         mode: arm.mode.or(base.mode),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_back() {
+    fn text_round_trips() {
         let arm = read("mode=off, model:llama3:8b").unwrap();
         assert_eq!((arm.mode, arm.model.as_deref()), (Some(Mode::Off), Some("llama3:8b")));
         assert_eq!(title(&arm), "mode Off, model llama3:8b");
@@ -117,24 +117,24 @@ mod tests {
             assert!(read(words).unwrap_err().to_string().contains(part), "{words}");
         }
         for words in ["mode=loud", "budget=many", "layout=x", "model="] {
-            assert!(matches!(read(words), Err(ArmError::Value { .. })), "{words}");
+            assert!(matches!(read(words), Err(VariantError::Value { .. })), "{words}");
         }
     }
 
     #[test]
-    fn a_way_stands_over_the_branch_and_leaves_the_rest() {
+    fn a_variant_replaces_only_its_own_settings() {
         let base = Overrides {
             mode: Some(Mode::Heavy),
             model: Some("a".into()),
             personality: Some("kind".into()),
             ..Overrides::default()
         };
-        let made = over(&base, &read("mode=off").unwrap());
+        let made = merge(&base, &read("mode=off").unwrap());
         assert_eq!(made, Overrides { mode: Some(Mode::Off), ..base.clone() });
-        let elsewhere = over(&base, &read("profile=local").unwrap());
+        let elsewhere = merge(&base, &read("profile=local").unwrap());
         assert_eq!((elsewhere.profile.as_deref(), elsewhere.model), (Some("local"), None));
         let way = read("mode=off,policy=balanced,layout=classic,budget=9000,window=3,profile=local,model=b").unwrap();
-        assert_eq!(over(&way, &Overrides::default()), way);
-        assert_eq!(over(&base, &way), Overrides { personality: base.personality.clone(), ..way });
+        assert_eq!(merge(&way, &Overrides::default()), way);
+        assert_eq!(merge(&base, &way), Overrides { personality: base.personality.clone(), ..way });
     }
 }

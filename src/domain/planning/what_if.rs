@@ -19,7 +19,7 @@ pub struct WhatIf {
     /// The branch.
     pub branch: BranchId,
     /// The present call.
-    pub present: Result<Figures, String>,
+    pub present: Result<PlanFigures, String>,
     /// The variants.
     pub ways: Vec<Alternative>,
 }
@@ -32,7 +32,7 @@ pub struct Alternative {
     /// Its changes.
     pub arm: Overrides,
     /// The figures, or why it cannot be sent.
-    pub result: Result<Figures, String>,
+    pub result: Result<PlanFigures, String>,
 }
 
 /// The effect of an act on the next call.
@@ -45,12 +45,12 @@ pub struct ActPreview {
     /// Its tokens.
     pub est: u32,
     /// The figures after the act, compared with the present plan; or why it cannot be sent.
-    pub result: Result<Figures, String>,
+    pub result: Result<PlanFigures, String>,
 }
 
 /// Figures of a plan.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Figures {
+pub struct PlanFigures {
     /// The plan.
     pub plan: Hash,
     /// Tokens of the whole prompt.
@@ -89,14 +89,15 @@ pub struct MovedItem {
     pub turn: Option<u32>,
 }
 
-impl Figures {
+impl PlanFigures {
     /// The figures of a plan, compared with the present plan (or itself).
     #[must_use]
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (here, there) = (rows(plan), rows(present));
         let only = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
-            let alone =
-                of.included().filter(|row| counts(row) && !others.contains_key(&row.atom) && !again(row, others));
+            let alone = of
+                .included()
+                .filter(|row| counts(row) && !others.contains_key(&row.atom) && !is_also_sent(row, others));
             let all: Vec<MovedItem> = alone.map(moved).collect();
             let tokens = all.iter().map(|item| item.tokens).sum::<u32>();
             let sum = (u32::try_from(all.len()).unwrap_or(u32::MAX), tokens);
@@ -105,8 +106,8 @@ impl Figures {
         let (gained, more) = only(plan, &there);
         let (lost, less) = only(present, &here);
         let other = |(atom, row): (&Atom, &&Row)| match there.get(atom) {
-            Some(before) => looks(before) != looks(row),
-            None => again(row, &there),
+            Some(before) => sent_forms(before) != sent_forms(row),
+            None => is_also_sent(row, &there),
         };
         Self {
             plan: plan.id,
@@ -139,7 +140,7 @@ impl Figures {
 
 /// Whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither added nor
 /// removed.
-fn again(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
+fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,
         RowKind::Card => RowKind::Turn,
@@ -157,7 +158,7 @@ fn rows(plan: &ContextPlan) -> BTreeMap<Atom, &Row> {
 }
 
 /// How an item is sent: its kind and the form of each message.
-fn looks(row: &Row) -> (RowKind, Vec<Form>, Option<Hash>) {
+fn sent_forms(row: &Row) -> (RowKind, Vec<Form>, Option<Hash>) {
     (row.kind, row.items.iter().map(|item| item.form).collect(), row.text)
 }
 

@@ -73,7 +73,7 @@ impl SummarySource {
 
 /// A turn that a summary was made from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Cover {
+pub struct TurnCover {
     /// Key of its user message.
     pub user: Hash,
     /// Key of its last node.
@@ -93,7 +93,7 @@ pub struct FileCover {
 
 /// A sentence kept verbatim in the summary and in those built after it, by a person or on request by the checker.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptSentence {
     /// The sentence.
     pub text: String,
     /// Key of its message.
@@ -129,7 +129,7 @@ pub struct Summary {
     /// Milliseconds since 1970: the time of the newest source, never the clock, so that plans do not change.
     pub generated_at: i64,
     /// Its sources, oldest first.
-    pub covers: Vec<Cover>,
+    pub covers: Vec<TurnCover>,
     /// Numbers of the first and last covered turn on the path.
     pub turns: (u32, u32),
     /// Files it mentions.
@@ -143,7 +143,7 @@ pub struct Summary {
     /// Tokens of the summary as it is sent.
     pub tokens: u32,
     /// Sentences kept verbatim.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptSentence>,
 }
 
 impl Summary {
@@ -189,7 +189,7 @@ impl Summary {
 
 /// The hash of a summary's sources.
 #[must_use]
-pub fn source_hash(covers: &[Cover]) -> Hash {
+pub fn source_hash(covers: &[TurnCover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
     covers.iter().fold(start, Fields::json).finish()
 }
@@ -215,7 +215,7 @@ pub enum SourceFault {
 
 /// What followed the last covered turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Newer {
+pub struct MessagesSince {
     /// Messages.
     pub messages: u32,
     /// Their approximate tokens.
@@ -226,7 +226,7 @@ pub struct Newer {
 
 /// How much may follow a summary before it is stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lag {
+pub struct StalenessLimits {
     /// More messages than this.
     pub messages: u32,
     /// More tokens than this.
@@ -235,7 +235,7 @@ pub struct Lag {
     pub ms: i64,
 }
 
-impl Default for Lag {
+impl Default for StalenessLimits {
     fn default() -> Self {
         Self { messages: 30, tokens: 2_500, ms: 24 * 3_600 * 1_000 }
     }
@@ -251,7 +251,7 @@ pub struct SummaryPosition {
     /// Whether a mentioned file has changed.
     pub file_changed: bool,
     /// What followed.
-    pub newer: Newer,
+    pub newer: MessagesSince,
 }
 
 /// Whether a summary is valid.
@@ -286,7 +286,7 @@ impl SummaryState {
 
 /// Whether and how a summary may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Use {
+pub enum SummaryUse {
     /// Unchanged.
     Plain,
     /// With a label that says why it is stale.
@@ -298,8 +298,8 @@ pub enum Use {
 impl SummaryPosition {
     /// The state: the worst that applies.
     #[must_use]
-    pub fn state(&self, lag: Lag) -> SummaryState {
-        let Newer { messages, tokens, ms } = self.newer;
+    pub fn state(&self, lag: StalenessLimits) -> SummaryState {
+        let MessagesSince { messages, tokens, ms } = self.newer;
         if !self.on_path {
             SummaryState::Orphan
         } else if self.source.is_some() {
@@ -316,17 +316,17 @@ impl SummaryPosition {
     /// How a summary in this position may be sent in a mode. A summary of excluded or removed turns is never sent; only
     /// Heavy sends other stale ones, with a label.
     #[must_use]
-    pub fn usage(&self, mode: Mode) -> Use {
-        match (self.state(Lag::default()), self.source) {
-            (SummaryState::Fresh | SummaryState::StaleLag, _) => Use::Plain,
+    pub fn usage(&self, mode: Mode) -> SummaryUse {
+        match (self.state(StalenessLimits::default()), self.source) {
+            (SummaryState::Fresh | SummaryState::StaleLag, _) => SummaryUse::Plain,
             (SummaryState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
-                Use::Labelled("a turn in it has changed since")
+                SummaryUse::Labelled("a turn in it has changed since")
             }
-            (SummaryState::StaleFile, _) if mode == Mode::Heavy => Use::Labelled(
+            (SummaryState::StaleFile, _) if mode == Mode::Heavy => SummaryUse::Labelled(
                 "one of its files has changed \
                 since",
             ),
-            (SummaryState::StaleSource | SummaryState::StaleFile | SummaryState::Orphan, _) => Use::Not,
+            (SummaryState::StaleSource | SummaryState::StaleFile | SummaryState::Orphan, _) => SummaryUse::Not,
         }
     }
 }
@@ -340,10 +340,11 @@ mod tests {
     }
 
     #[test]
-    fn states_by_what_is_worst() {
-        let lag = Lag::default();
-        let newer =
-            |messages, tokens, ms| SummaryPosition { newer: Newer { messages, tokens, ms }, ..sight() }.state(lag);
+    fn the_worst_fault_is_the_state() {
+        let lag = StalenessLimits::default();
+        let newer = |messages, tokens, ms| {
+            SummaryPosition { newer: MessagesSince { messages, tokens, ms }, ..sight() }.state(lag)
+        };
         assert_eq!(sight().state(lag), SummaryState::Fresh);
         assert_eq!(newer(30, 2_500, 86_400_000), SummaryState::Fresh, "the limits themselves are not passed");
         assert_eq!(newer(31, 0, 0), SummaryState::StaleLag);
@@ -356,16 +357,16 @@ mod tests {
     }
 
     #[test]
-    fn only_heavy_takes_stale_ones_and_nothing_takes_excluded_ones() {
+    fn only_heavy_sends_stale_summaries_and_none_sends_excluded_ones() {
         let changed = SummaryPosition { source: Some(SourceFault::Changed), ..sight() };
-        assert_eq!(changed.usage(Mode::Light), Use::Not);
-        assert!(matches!(changed.usage(Mode::Heavy), Use::Labelled(_)));
+        assert_eq!(changed.usage(Mode::Light), SummaryUse::Not);
+        assert!(matches!(changed.usage(Mode::Heavy), SummaryUse::Labelled(_)));
         for fault in [SourceFault::Excluded, SourceFault::Removed] {
             for mode in Mode::ALL {
-                assert_eq!(SummaryPosition { source: Some(fault), ..sight() }.usage(mode), Use::Not);
+                assert_eq!(SummaryPosition { source: Some(fault), ..sight() }.usage(mode), SummaryUse::Not);
             }
         }
-        assert_eq!(sight().usage(Mode::Off), Use::Plain);
+        assert_eq!(sight().usage(Mode::Off), SummaryUse::Plain);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Drafts of summaries, for a person's decision: the sources, the missing facts, the figures.
 //! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
-use super::accepted::{Kept, Summary, SummaryState};
+use super::accepted::{KeptSentence, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::message::Role;
@@ -23,7 +23,7 @@ pub enum SummaryAuthor {
 /// The measure by which a policy makes automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Measure {
+pub enum AutoSummaryTrigger {
     /// None: summaries are made only on request.
     #[default]
     Off,
@@ -38,7 +38,7 @@ pub enum Measure {
 /// What happens to an automatic summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Accept {
+pub enum AutoSummaryAcceptance {
     /// It waits for a person's decision.
     #[default]
     Ask,
@@ -50,13 +50,13 @@ pub enum Accept {
 /// Automatic summaries of a policy (`[compaction]` in its file).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Compaction {
+pub struct AutoSummarySettings {
     /// When they are made.
-    pub measure: Measure,
+    pub measure: AutoSummaryTrigger,
     /// Tokens outside the window allowed without a summary (measure `window` only).
     pub tokens: u32,
     /// What happens to them.
-    pub accept: Accept,
+    pub accept: AutoSummaryAcceptance,
     /// Who writes them.
     pub by: SummaryAuthor,
 }
@@ -64,7 +64,7 @@ pub struct Compaction {
 /// An override of the policy by a branch or the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Compacting {
+pub enum AutoSummaryOverride {
     /// No automatic summaries.
     Off,
     /// By the policy's measure; they wait for a person's decision.
@@ -74,7 +74,7 @@ pub enum Compacting {
     Own,
 }
 
-impl Compacting {
+impl AutoSummaryOverride {
     /// All values.
     pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::Own];
 
@@ -95,21 +95,26 @@ impl Compacting {
     }
 }
 
-impl Default for Compaction {
+impl Default for AutoSummarySettings {
     fn default() -> Self {
-        Self { measure: Measure::Off, tokens: 2_500, accept: Accept::Ask, by: SummaryAuthor::default() }
+        Self {
+            measure: AutoSummaryTrigger::Off,
+            tokens: 2_500,
+            accept: AutoSummaryAcceptance::Ask,
+            by: SummaryAuthor::default(),
+        }
     }
 }
 
-impl Compaction {
+impl AutoSummarySettings {
     /// The settings under an override.
     #[must_use]
-    pub fn under(self, wish: Option<Compacting>) -> Self {
+    pub fn under(self, wish: Option<AutoSummaryOverride>) -> Self {
         match wish {
             None => self,
-            Some(Compacting::Off) => Self { measure: Measure::Off, ..self },
-            Some(Compacting::Ask) => Self { accept: Accept::Ask, ..self },
-            Some(Compacting::Own) => Self { accept: Accept::Own, ..self },
+            Some(AutoSummaryOverride::Off) => Self { measure: AutoSummaryTrigger::Off, ..self },
+            Some(AutoSummaryOverride::Ask) => Self { accept: AutoSummaryAcceptance::Ask, ..self },
+            Some(AutoSummaryOverride::Own) => Self { accept: AutoSummaryAcceptance::Own, ..self },
         }
     }
 }
@@ -251,7 +256,7 @@ pub struct SummaryDraft {
     /// The branch.
     pub branch: BranchId,
     /// The summary as it would be accepted, with its kept sentences.
-    pub capsule: Summary,
+    pub summary: Summary,
     /// The text without kept sentences, to which they are appended again.
     pub body: String,
     /// The missing facts, highest weight first.
@@ -276,7 +281,7 @@ pub struct SummaryDraft {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryCard {
     /// The summary.
-    pub capsule: Arc<Summary>,
+    pub summary: Arc<Summary>,
     /// Its state on the branch.
     pub state: SummaryState,
     /// Whether it is the newest level on the branch.
@@ -310,7 +315,7 @@ pub struct Stats {
 
 /// A kept sentence as a line of text.
 #[must_use]
-pub fn kept_line(kept: &Kept) -> String {
+pub fn kept_line(kept: &KeptSentence) -> String {
     format!("- [turn {}, {}] {}", kept.turn, kept.who, kept.text)
 }
 
@@ -319,23 +324,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_stands_above_the_policy_and_gives_it_no_measure() {
-        let policy: Compaction = toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
-        let whole = Compaction {
-            measure: Measure::Lane,
-            accept: Accept::Own,
+    fn an_override_wins_but_adds_no_measure() {
+        let policy: AutoSummarySettings =
+            toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
+        let whole = AutoSummarySettings {
+            measure: AutoSummaryTrigger::Lane,
+            accept: AutoSummaryAcceptance::Own,
             by: SummaryAuthor::Model,
-            ..Compaction::default()
+            ..AutoSummarySettings::default()
         };
         assert_eq!((policy, policy.under(None)), (whole, whole));
-        assert_eq!(policy.under(Some(Compacting::Off)).measure, Measure::Off);
-        assert_eq!(policy.under(Some(Compacting::Ask)), Compaction { accept: Accept::Ask, ..whole });
-        let none = Compaction::default().under(Some(Compacting::Own));
-        assert_eq!((none.measure, none.accept), (Measure::Off, Accept::Own), "a policy without a measure makes none");
-        for wish in Compacting::ALL {
-            assert_eq!(Compacting::from_name(wish.name()), Some(wish));
+        assert_eq!(policy.under(Some(AutoSummaryOverride::Off)).measure, AutoSummaryTrigger::Off);
+        assert_eq!(
+            policy.under(Some(AutoSummaryOverride::Ask)),
+            AutoSummarySettings { accept: AutoSummaryAcceptance::Ask, ..whole }
+        );
+        let none = AutoSummarySettings::default().under(Some(AutoSummaryOverride::Own));
+        assert_eq!(
+            (none.measure, none.accept),
+            (AutoSummaryTrigger::Off, AutoSummaryAcceptance::Own),
+            "a policy without a measure makes none"
+        );
+        for wish in AutoSummaryOverride::ALL {
+            assert_eq!(AutoSummaryOverride::from_name(wish.name()), Some(wish));
             assert_eq!(serde_json::to_value(wish).unwrap(), wish.name());
         }
-        assert!(toml::from_str::<Compaction>("accept = \"always\"").is_err());
+        assert!(toml::from_str::<AutoSummarySettings>("accept = \"always\"").is_err());
     }
 }

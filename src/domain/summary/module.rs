@@ -105,7 +105,7 @@ impl Staleness {
 
     /// `fresh`, or `stale: 2 of 61 files changed, 1 new file since`.
     #[must_use]
-    pub fn words(&self, of: usize) -> String {
+    pub fn to_text(&self, of: usize) -> String {
         let files = if of == 1 { "file" } else { "files" };
         let changed = format!("{} of {of} {files} changed", self.count);
         let new = format!("{} new {}", self.new_count, if self.new_count == 1 { "file" } else { "files" });
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn staleness_says_what_changed_and_what_came() {
+    fn staleness_names_changed_and_new_files() {
         assert!(stale(&[], &[]).is_fresh() && !stale(&[], &["a"]).is_fresh() && !stale(&["a"], &[]).is_fresh());
         for (changed, new, words, names) in [
             (&[][..], &[][..], "fresh", ""),
@@ -180,9 +180,9 @@ mod tests {
             (&["a", "b", "c", "d", "e"], &[], "stale: 5 of 6 files changed since", "changed: a, b, c and 2 more"),
         ] {
             let stale = stale(changed, new);
-            assert_eq!((stale.words(6), stale.names()), (words.to_owned(), names.to_owned()));
+            assert_eq!((stale.to_text(6), stale.names()), (words.to_owned(), names.to_owned()));
         }
-        assert_eq!(stale(&["a"], &[]).words(1), "stale: 1 of 1 file changed since");
+        assert_eq!(stale(&["a"], &[]).to_text(1), "stale: 1 of 1 file changed since");
         let many = stale(&[], &["n"; 30]);
         assert_eq!((many.new.len(), many.new_count), (10, 30));
         let many = stale(&["c"; 30], &[]);
@@ -191,7 +191,7 @@ mod tests {
 
     /// Path, files, source: the folder, and the meaning of a confidence of 87.9 %.
     #[test]
-    fn what_a_summary_speaks_of_and_how_far_it_is_trusted() {
+    fn folder_and_confidence_of_a_summary() {
         let (extractive, llm) = ("speaks of 87 % of it", "87 % of the names in it stand in the files");
         for (path, files, source, folder, trust) in [
             ("src/a.rs", &["src/a.rs"][..], SummarySource::Extractive, None, extractive),

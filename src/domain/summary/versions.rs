@@ -44,7 +44,7 @@ impl EditableKind {
 
 /// Whether a text can be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Editing {
+pub enum Editability {
     /// Yes.
     Here,
     /// Only as a copy with another name.
@@ -65,7 +65,7 @@ pub struct Editable {
     /// Its status.
     pub note: String,
     /// Whether it can be edited.
-    pub editing: Editing,
+    pub editing: Editability,
     /// Whether it is in use: for a state, summary or memory, that it is or may be sent; for a policy, that the branch
     /// uses it.
     pub goes: bool,
@@ -98,7 +98,7 @@ impl Editable {
 
 /// A fault in a policy's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
+pub struct PolicyFault {
     /// Line and column, from 1; `None` if it has no position.
     pub place: Option<(usize, usize)>,
     /// What is wrong, and what may be meant.

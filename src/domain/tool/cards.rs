@@ -34,7 +34,7 @@ pub struct ToolCard {
 impl ToolCard {
     /// Whether it is sent with calls, apart from settings of its server.
     #[must_use]
-    pub fn goes(&self) -> bool {
+    pub fn is_sent(&self) -> bool {
         self.on && !self.waits
     }
 }
@@ -76,14 +76,14 @@ pub struct ServerCard {
 impl ServerCard {
     /// Its sent tools.
     pub fn going(&self) -> impl Iterator<Item = &ToolCard> {
-        self.tools.iter().filter(|tool| self.on && tool.goes())
+        self.tools.iter().filter(|tool| self.on && tool.is_sent())
     }
 }
 
 /// A person's decision about a folder's file of servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileWord {
+pub enum FileDecision {
     /// None, or about another text of it.
     Waits,
     /// Its servers are used.
@@ -113,7 +113,7 @@ pub struct FileCard {
     /// Its digest; the decision applies to this text only.
     pub digest: Hash,
     /// The decision.
-    pub word: FileWord,
+    pub word: FileDecision,
     /// Its servers.
     pub servers: Vec<FileServer>,
     /// What is wrong with it.

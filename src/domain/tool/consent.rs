@@ -53,7 +53,7 @@ impl ToolEffect {
 
     /// Whether it changes nothing outside the conversation, as far as is known.
     #[must_use]
-    pub fn looks(&self) -> bool {
+    pub fn is_read_only(&self) -> bool {
         match self {
             Self::Look { .. } => true,
             Self::Foreign { looks, .. } => *looks,
@@ -207,7 +207,7 @@ pub struct Rule {
 impl Rule {
     /// The rule as text: `deny * ".env*"`.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let verdict = match self.verdict {
             Verdict::Allow => "allow",
             Verdict::Ask => "ask about",
@@ -263,7 +263,10 @@ pub fn decide<'a>(
             return (verdict, Some(rule));
         }
     }
-    (if deed.looks() && !matches!(deed, ToolEffect::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+    (
+        if deed.is_read_only() && !matches!(deed, ToolEffect::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask },
+        None,
+    )
 }
 
 /// Whether a matching pattern may allow a line.

@@ -23,7 +23,7 @@ pub enum Row {
 impl Row {
     /// The row as displayed.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Blank(count, sign) => {
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn the_tail_cannot_hide() {
         let rows = folded(&format!("ls{}touch PWNED", "\n".repeat(200)));
-        let words: Vec<String> = rows.iter().map(Row::words).collect();
+        let words: Vec<String> = rows.iter().map(Row::to_text).collect();
         assert_eq!(words, ["ls", "[199 blank lines]", "touch PWNED"]);
-        assert_eq!(folded(&format!("ls{}; rm -rf x", " ".repeat(10_000)))[0].words(), "ls⟨10,000 spaces⟩; rm -rf x");
-        let odd = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).words();
+        assert_eq!(folded(&format!("ls{}; rm -rf x", " ".repeat(10_000)))[0].to_text(), "ls⟨10,000 spaces⟩; rm -rf x");
+        let odd = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
         assert_eq!(odd, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
         let rows = folded_difference("+a\n+\n+ \n+\t\n-\n-b");
-        assert_eq!(rows.iter().map(Row::words).collect::<Vec<_>>(), ["+a", "+ [3 blank lines]", "-", "-b"]);
+        assert_eq!(rows.iter().map(Row::to_text).collect::<Vec<_>>(), ["+a", "+ [3 blank lines]", "-", "-b"]);
         assert_eq!(rows.iter().map(Row::sign).collect::<Vec<_>>(), [Some('+'), Some('+'), Some('-'), Some('-')]);
         assert_eq!(length("a\n\n\nb").as_deref(), Some("4 lines, 2 of them blank"));
         assert_eq!(length("a"), None);
@@ -189,8 +189,8 @@ mod tests {
                 }
             }
             prop_assert_eq!(at, lines.len(), "the last line is there");
-            let hidden = |row: &Row| row.words().chars().any(|c| c.is_control() || looks_like_a_space(c));
-            prop_assert!(!rows.iter().any(hidden) && rows.iter().all(|row| Safe::hidden(&row.words()) == 0));
+            let hidden = |row: &Row| row.to_text().chars().any(|c| c.is_control() || looks_like_a_space(c));
+            prop_assert!(!rows.iter().any(hidden) && rows.iter().all(|row| Safe::hidden(&row.to_text()) == 0));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The status of a folder's settings file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileStanding {
+pub enum SettingsFileStatus {
     /// The folder is not trusted, so the file is not read.
     Untrusted,
     /// The file cannot be used.
@@ -23,7 +23,7 @@ pub enum FileStanding {
 
 /// A setting that a file changes, values in TOML.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Changed {
+pub struct SettingChange {
     /// Its dotted name.
     pub key: String,
     /// The value without the change; `None` if not set.
@@ -32,7 +32,7 @@ pub struct Changed {
     pub after: Option<String>,
 }
 
-impl Changed {
+impl SettingChange {
     /// The difference in lines, marked with `-` and `+`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
@@ -52,14 +52,14 @@ pub struct FolderSettings {
     /// The file.
     pub path: String,
     /// Its status.
-    pub standing: FileStanding,
+    pub standing: SettingsFileStatus,
     /// The digest of what must be approved; `None` if nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
     /// The settings it names, including those that need no approval.
     pub keys: Vec<String>,
     /// Its changes: relative to the previously approved text, otherwise to the settings without it.
-    pub changes: Vec<Changed>,
+    pub changes: Vec<SettingChange>,
     /// Whether another text of it was approved before.
     pub approved_before: bool,
     /// Whether no decision is recorded: the folder was trusted by a version that used such a file without asking.
@@ -81,14 +81,14 @@ impl FolderSettings {
     pub fn notice(&self) -> Option<String> {
         let path = &self.path;
         match self.standing {
-            FileStanding::Untrusted => {
+            SettingsFileStatus::Untrusted => {
                 Some(format!("{path} is not read: this folder is not trusted; /trust-folder changes that."))
             }
-            FileStanding::Faulty => Some(format!(
+            SettingsFileStatus::Faulty => Some(format!(
                 "{path} is not used: {} The other settings hold.",
                 self.fault.as_deref().unwrap_or("it can't be read.")
             )),
-            FileStanding::Waits => {
+            SettingsFileStatus::Waits => {
                 let since = if self.approved_before { " since you approved it" } else { "" };
                 let earlier = if self.trusted_unasked {
                     " Earlier versions of pleach used this file without asking, because the folder was trusted."
@@ -101,20 +101,20 @@ impl FolderSettings {
                     self.names()
                 ))
             }
-            FileStanding::Used if !self.keys.is_empty() => Some(format!("{path} sets {}.", self.keys.join(", "))),
-            FileStanding::Used | FileStanding::Declined => None,
+            SettingsFileStatus::Used if !self.keys.is_empty() => Some(format!("{path} sets {}.", self.keys.join(", "))),
+            SettingsFileStatus::Used | SettingsFileStatus::Declined => None,
         }
     }
 
     /// Its status, in a few words.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self.standing {
-            FileStanding::Untrusted => "not read: this folder is not trusted".into(),
-            FileStanding::Faulty => format!("not used: {}", self.fault.as_deref().unwrap_or("it can't be read")),
-            FileStanding::Waits => format!("needs your approval; it changes {}", self.names()),
-            FileStanding::Used => format!("used; it sets {}", self.keys.join(", ")),
-            FileStanding::Declined => "not used: you denied it".into(),
+            SettingsFileStatus::Untrusted => "not read: this folder is not trusted".into(),
+            SettingsFileStatus::Faulty => format!("not used: {}", self.fault.as_deref().unwrap_or("it can't be read")),
+            SettingsFileStatus::Waits => format!("needs your approval; it changes {}", self.names()),
+            SettingsFileStatus::Used => format!("used; it sets {}", self.keys.join(", ")),
+            SettingsFileStatus::Declined => "not used: you denied it".into(),
         }
     }
 }

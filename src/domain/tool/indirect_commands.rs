@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_runs_something_else_is_found() {
+    fn indirect_commands_are_found() {
         for line in [
             "git -c core.sshCommand=x fetch",
             "git -c alias.x=!sh x",
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_is_for_is_not() {
+    fn ordinary_arguments_are_not_indirect() {
         for line in [
             "git status",
             "git commit -m 'a; -c $x'",
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_spells_it_out_means_it() {
+    fn a_pattern_may_spell_out_indirect_words() {
         for (pattern, line, spelled) in [
             ("git *", "git status", true),
             ("git *", "git -c a=b log", false),
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_runs_something_is_named() {
+    fn all_indirect_words_are_listed() {
         for (line, found) in [
             ("ls", ""),
             ("env -i A=1 B ls", "-i A=1 B"),

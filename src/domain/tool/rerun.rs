@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The state of a repeated call.
 #[derive(Clone, PartialEq, Debug)]
-pub enum AgainState {
+pub enum RerunState {
     /// It waits for approval.
     Asks(Arc<PendingApproval>),
     /// It runs.
@@ -19,13 +19,13 @@ pub enum AgainState {
 
 /// A repeated call.
 #[derive(Clone, PartialEq, Debug)]
-pub struct AgainView {
+pub struct Rerun {
     /// The branch whose rules apply.
     pub branch: BranchId,
     /// The id of the original call.
     pub of: String,
     /// Its state.
-    pub state: AgainState,
+    pub state: RerunState,
     /// Its own trace; complete once it has ended.
     pub trace: ToolTrace,
     /// The difference between the original result and the new one, once it has ended.

@@ -47,7 +47,7 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     }
     let (then, now) = (object(&failure.args), object(&later.args));
     let subject = match (line(&then), line(&now)) {
-        (Some(then), Some(now)) if shell::shows(now, then) => true,
+        (Some(then), Some(now)) if shell::supersedes(now, then) => true,
         (Some((_, then)), Some((_, now))) if !shell::alike(now, then) => return None,
         (None, None) => (then.is_object() && then == now) || (path(&then).is_some() && path(&then) == path(&now)),
         _ => false,
@@ -289,7 +289,7 @@ impl TraceFilter {
 
     /// Whether a call matches; `fixed` says that a later call resolved it.
     #[must_use]
-    pub fn lets(&self, trace: &ToolTrace, fixed: bool) -> bool {
+    pub fn matches(&self, trace: &ToolTrace, fixed: bool) -> bool {
         let any =
             |wanted: &[String], of: &dyn Fn(&str) -> bool| wanted.is_empty() || wanted.iter().any(|word| of(word));
         let state = |word: &str| {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_linked_to_the_first_call_that_worked_on_the_same() {
+    fn a_failure_is_linked_to_the_first_success_on_its_target() {
         use ToolStatus::{Failed, Ok, Refused};
         let mut edit = trace("edit_file", r#"{"path":"src/a.rs"}"#, Ok, "");
         edit.changed = vec!["src/a.rs".into()];
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_acts_on() {
+    fn targets_of_calls() {
         let how = |then: &str, now: &str| {
             resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
         };
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_one_kind_are_grouped_the_most_frequent_first() {
+    fn failures_are_grouped_by_kind_and_frequency() {
         use ToolStatus::Failed;
         let all = [
             trace("read_file", "a", Failed, "src/a.rs does not exist in the workspace."),
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_places_make_no_other_kind() {
+    fn names_and_places_do_not_change_the_kind() {
         let of = |report: &str| kind(&trace("run", "", ToolStatus::Failed, report));
         let lost = of("Cannot find `a name` in \"the list\" at src/a.rs:12");
         assert_eq!(lost, of("cannot find `other` in \"it\" at lib/b/c.py:7,"));
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_tells_why() {
+    fn the_line_that_explains_a_failure() {
         let test = "[exit 101]\n   Compiling a v0.1.0\nrunning 2 tests\ntest result: ok. 1 passed; 0 failed\ntest adds ... FAILED\n";
         assert_eq!(fault(test).unwrap(), "test adds ... FAILED");
         assert_eq!(
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn filters() {
         let failed = run("cargo test", ToolStatus::Failed);
-        let lets = |line: &str, fixed| TraceFilter::read(line).lets(&failed, fixed);
+        let lets = |line: &str, fixed| TraceFilter::read(line).matches(&failed, fixed);
         assert!(lets("", false) && lets("tool:run cargo", false) && lets("state:failed state:ok", true));
         assert!(lets("state:unfixed", false) && !lets("state:unfixed", true) && lets("state:fixed", true));
         assert!(!lets("tool:read", false) && !lets("file:src", false) && lets("101", false));
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_argument_that_names_what_a_call_acts_on() {
+    fn the_argument_that_names_the_target() {
         for (args, shown) in [
             (r#"{"path":"a","line":"b"}"#, "b"),
             (r#"{"pattern":"p","query":"q"}"#, "q"),
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_thing_by_its_arguments() {
+    fn targets_are_compared_by_arguments() {
         let how = |then: &str, now: &str| {
             resolves(&trace("t", then, ToolStatus::Failed, ""), &trace("t", now, ToolStatus::Ok, ""))
         };
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_tell_why_and_their_kinds() {
+    fn explaining_lines_and_their_kinds() {
         for (body, line) in [
             ("[exit 1]\nfine\nError: x\nerror: y", Some("Error: x")),
             ("[exit 1]\n 3 passed, 0 failed \n\n", Some("3 passed, 0 failed")),
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sort_of_a_filter_narrows_and_several_of_one_widen() {
+    fn different_filters_narrow_and_values_of_one_widen() {
         let mut one = trace("edit_file", r#"{"path":"./Src/A.rs"}"#, ToolStatus::Failed, "Preview words");
         one.changed = vec!["Lib/B.rs".into()];
         one.more.error = Some("Other Fault".into());
@@ -561,13 +561,14 @@ mod tests {
             ("tool:edit state:failed file:a fault", true),
             ("other:fault", false),
         ] {
-            assert_eq!(TraceFilter::read(line).lets(&one, false), through, "{line}");
+            assert_eq!(TraceFilter::read(line).matches(&one, false), through, "{line}");
         }
         one.status = Some(ToolStatus::Ok);
         assert!(
-            !TraceFilter::read("state:fixed").lets(&one, true) && !TraceFilter::read("state:unfixed").lets(&one, false)
+            !TraceFilter::read("state:fixed").matches(&one, true)
+                && !TraceFilter::read("state:unfixed").matches(&one, false)
         );
         one.status = None;
-        assert!(TraceFilter::read("state:run").lets(&one, false) && state(&one) == "running");
+        assert!(TraceFilter::read("state:run").matches(&one, false) && state(&one) == "running");
     }
 }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_stays_and_what_does_not_says_so() {
+    fn small_schemas_stay_and_large_ones_report_shortening() {
         let small = json!({"type": "object", "properties": {"title": {"type": "string", "default": "x"}}});
         assert_eq!(bounded(small.clone()), (small, None));
         let full = json!({"type": "object", "required": ["title"], "properties": {

@@ -86,13 +86,13 @@ const LESS: [&str; 8] = ["-h", "--help", "--version", "--dry-run", "--no-run", "
 
 /// Whether a successful line shows that a failed one would succeed now. Each comes with its working folder.
 #[must_use]
-pub fn shows(later: (&str, &str), failed: (&str, &str)) -> bool {
+pub fn supersedes(later: (&str, &str), failed: (&str, &str)) -> bool {
     let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     if later.0 == failed.0 && plain(later.1) == plain(failed.1) {
         return true;
     }
     let (Some(later), Some(failed)) = (steps(later.0, later.1), steps(failed.0, failed.1)) else { return false };
-    !failed.is_empty() && failed.iter().all(|failed| later.iter().any(|later| later.shows(failed)))
+    !failed.is_empty() && failed.iter().all(|failed| later.iter().any(|later| later.supersedes(failed)))
 }
 
 /// Whether both lines begin with the same program.
@@ -110,14 +110,14 @@ struct Step {
 }
 
 impl Step {
-    fn shows(&self, failed: &Self) -> bool {
+    fn supersedes(&self, failed: &Self) -> bool {
         let (Some((own, behind)), Some((first, after))) = (self.commands.split_first(), failed.commands.split_first())
         else {
             return false;
         };
         let shown = |command: &Vec<String>| command.first().is_some_and(|name| SHOWING.contains(&name.as_str()));
         let piped = behind == after || (behind.is_empty() && after.iter().all(shown));
-        self.folder == failed.folder && piped && Command::of(own).shows(&Command::of(first))
+        self.folder == failed.folder && piped && Command::of(own).supersedes(&Command::of(first))
     }
 }
 
@@ -242,7 +242,7 @@ impl<'a> Command<'a> {
         Self { base, runs, options, words: names }
     }
 
-    fn shows(&self, failed: &Self) -> bool {
+    fn supersedes(&self, failed: &Self) -> bool {
         if self.base != failed.base {
             return false;
         }
@@ -396,7 +396,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_same_run_or_a_wider_one_shows_it() {
+    fn the_same_or_a_wider_run_supersedes() {
         for (failed, later) in [
             ("cargo test a", "cargo test"),
             ("cargo test a", "cargo test a"),
@@ -425,13 +425,13 @@ mod tests {
             ("make test", "make test; "),
             ("for f in *; do cat $f; done", "for f in *;  do cat $f; done"),
         ] {
-            assert!(shows(("", later), ("", failed)), "{failed:?} worked by {later:?}");
+            assert!(supersedes(("", later), ("", failed)), "{failed:?} worked by {later:?}");
         }
-        assert!(shows(("", "cd sub && make test"), ("sub", "make test")));
+        assert!(supersedes(("", "cd sub && make test"), ("sub", "make test")));
     }
 
     #[test]
-    fn another_run_or_a_narrower_one_shows_nothing() {
+    fn another_or_a_narrower_run_does_not_supersede() {
         for (failed, later) in [
             ("cargo test a", "cargo test b"),
             ("cargo test", "cargo test a"),
@@ -466,28 +466,28 @@ mod tests {
             ("", ""),
         ] {
             let same = failed.is_empty() && later.is_empty();
-            assert!(same || !shows(("", later), ("", failed)), "{failed:?} did not work by {later:?}");
+            assert!(same || !supersedes(("", later), ("", failed)), "{failed:?} did not work by {later:?}");
         }
-        assert!(!shows(("a", "make test"), ("b", "make test")));
+        assert!(!supersedes(("a", "make test"), ("b", "make test")));
     }
 
     #[test]
-    fn programs_are_told_apart() {
+    fn programs_are_distinguished() {
         assert!(alike("npm instal", "CI=1 npm install") && alike("cd a && cargo test", "cargo build"));
         assert!(!alike("cargo test", "ls") && !alike("", "") && !alike("(a)", "(a)"));
     }
 
     proptest! {
         #[test]
-        fn any_line_shows_itself_and_none_breaks_it(one in "[-a-z&|;<>\"' ./$()\n]{0,30}", other in "\\PC{0,30}") {
-            prop_assert!(shows(("", &one), ("", &one)));
-            let _ = (shows(("", &one), ("", &other)), alike(&one, &other));
+        fn every_line_supersedes_itself_without_panic(one in "[-a-z&|;<>\"' ./$()\n]{0,30}", other in "\\PC{0,30}") {
+            prop_assert!(supersedes(("", &one), ("", &one)));
+            let _ = (supersedes(("", &one), ("", &other)), alike(&one, &other));
         }
     }
 
     /// Words without quotes and redirections; `&` for and, `;` for then, `|` for a pipe.
     #[test]
-    fn lines_come_apart_as_a_shell_reads_them() {
+    fn lines_are_split_like_a_shell_does() {
         for (line, wanted) in [
             ("a b", Some("a b")),
             ("a # b\nc", Some("a ; c")),
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_bared_of_what_leaves_them_what_they_are() {
+    fn neutral_prefixes_of_commands_are_removed() {
         for (line, wanted) in [
             ("A=1 b_2=3 x y", "x y"),
             ("=1 x", "=1 x"),
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn options_and_names_that_widen_or_narrow() {
+    fn options_and_names_widen_or_narrow() {
         for (option, shows, more) in [
             ("-v", true, false),
             ("-vvv", true, false),

@@ -97,14 +97,14 @@ pub struct ToolTrace {
     pub changed: Vec<String>,
     /// Further details.
     #[serde(flatten)]
-    pub more: More,
+    pub more: TraceDetails,
 }
 
 impl ToolTrace {
     /// The tool's display name.
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
-        super::mcp::shown(&self.name)
+        super::mcp::display_name(&self.name)
     }
 
     /// Its id: the same on every machine, ten hexadecimal digits.
@@ -123,7 +123,7 @@ pub fn id(run: RunId, call_id: &str) -> String {
 /// Details of a call beside its outcome.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
-pub struct More {
+pub struct TraceDetails {
     /// For a failure: the line that explains it, unsanitized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -138,7 +138,7 @@ pub struct More {
     pub protection: Vec<String>,
     /// The texts of the changed files, by hash.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<Texts>,
+    pub files: Vec<FileTexts>,
     /// The call that a person repeated with this one, which is in no message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
@@ -146,7 +146,7 @@ pub struct More {
 
 /// A file's texts before and after a call, by hash.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Texts {
+pub struct FileTexts {
     /// Path relative to the workspace.
     pub path: String,
     /// `None` if it did not exist.
@@ -224,7 +224,7 @@ pub struct ShortenedResult {
 
 /// The outcome of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Done {
+pub struct ToolOutcome {
     /// What the model reads.
     pub output: ToolOutput,
     /// The changed files, before and after.
@@ -235,10 +235,10 @@ pub struct Done {
     pub cut: Option<ShortenedResult>,
 }
 
-impl Done {
+impl ToolOutcome {
     /// An outcome without changes.
     #[must_use]
-    pub fn said(output: ToolOutput) -> Self {
+    pub fn unchanged(output: ToolOutput) -> Self {
         Self { output, changed: Vec::new(), exit: None, cut: None }
     }
 }
@@ -266,17 +266,17 @@ pub trait RunTools: Send + Sync {
         _deed: &ToolEffect,
         _hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
-    ) -> Done {
-        Done::said(self.run(name, args, &|| watch.cancelled()))
+    ) -> ToolOutcome {
+        ToolOutcome::unchanged(self.run(name, args, &|| watch.cancelled()))
     }
 
     /// Runs one call that only reads, without a person's rules. `cancelled` is polled; the tool then stops soon.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 
     /// Runs `read_file` or `search` on the stored result of an earlier call, named in place of a file's path.
-    fn over(&self, name: &str, _args: &str, _text: &str) -> Done {
+    fn over(&self, name: &str, _args: &str, _text: &str) -> ToolOutcome {
         let body = format!("Failed: {name} does not read what was kept of a result.");
-        Done::said(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
+        ToolOutcome::unchanged(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
     /// Maximum bytes of a result stored for `over` if the model reads less; 0 if it cannot read stored results.
@@ -325,7 +325,7 @@ pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) 
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: More::default(),
+        more: TraceDetails::default(),
     }
 }
 
@@ -336,7 +336,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn long_lines_are_read_in_pieces_and_nothing_is_lost(
+        fn long_lines_are_split_without_loss(
             lines in prop::collection::vec("[a-z ,é]{0,1500}", 1..4),
         ) {
             let text = lines.join("\n");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_covers_a_file_by_every_name_of_it() {
+    fn a_rule_covers_a_file_by_any_of_its_names() {
         for (pattern, path, covered) in [
             (".env*", ".env", true),
             (".env*", ".env.local", true),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_for_a_file_whatever_asks() {
+    fn all_tools_get_the_same_answer_for_a_file() {
         let sight = FileVisibility::new([
             rule("*", Some("*.md"), Verdict::Allow),
             rule("*", Some("notes"), Verdict::Ask),

@@ -194,12 +194,12 @@ pub enum SummaryAct {
     /// again (undoable).
     TakeBack {
         /// Which.
-        capsule: Hash,
+        summary: Hash,
     },
     /// Rewrite a summary in use: a new level above it for the same turns (undoable).
     Rewrite {
         /// Which.
-        capsule: Hash,
+        summary: Hash,
         /// The new text, including kept words.
         text: String,
     },

@@ -21,7 +21,7 @@ use crate::domain::planning::draft::Planned;
 use crate::domain::planning::settings::Settings;
 use crate::domain::summary::draft::{SummaryAuthor, SummaryDraft};
 use crate::domain::tool::consent::PendingApproval;
-use crate::domain::tool::rerun::AgainView;
+use crate::domain::tool::rerun::Rerun;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ pub enum ToolEvent {
         pending: Option<Arc<PendingApproval>>,
     },
     /// A rerun of a tool call started, waits for approval, or ended.
-    Rerun(Box<AgainView>),
+    Rerun(Box<Rerun>),
     /// A tool server changed its state or its tools.
     ServersChanged,
 }

@@ -14,14 +14,14 @@ use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
-use crate::domain::code::symbols::{CodeFound, CodeMap, IndexStatus, NamedSymbol, SymbolSource};
+use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NamedSymbol, SymbolSource};
 use crate::domain::code::workspace_rules::ProjectList;
 use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::compare::Comparison;
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::{Node, NodeHead};
-use crate::domain::conversation::record::{Imported, Skipped, Transcript};
+use crate::domain::conversation::record::{ImportResult, Skipped, Transcript};
 use crate::domain::conversation::search::FoundMessages;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::transition::{ItemState, Transition};
@@ -31,7 +31,7 @@ use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::what_if::{ActPreview, WhatIf};
 use crate::domain::summary::draft::{Stats, SummaryCard, SummaryDraft};
 use crate::domain::summary::module::ModuleVersion;
-use crate::domain::summary::versions::{Editable, EditableKind, Fault};
+use crate::domain::summary::versions::{Editable, EditableKind, PolicyFault};
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ pub enum Answer {
     /// The state of a workspace's code index.
     Indexed(Box<IndexStatus>),
     /// Code that matches a query.
-    Code(Box<CodeFound>),
+    Code(Box<CodeSearchResult>),
     /// Symbols that match the typed text.
     Symbols(Vec<NamedSymbol>),
     /// A symbol's source.
@@ -160,7 +160,7 @@ pub enum Answer {
         /// The detected format.
         format: String,
         /// The imported sessions.
-        sessions: Vec<Imported>,
+        sessions: Vec<ImportResult>,
         /// Records that were skipped.
         skipped: Vec<Skipped>,
     },
@@ -178,7 +178,7 @@ pub enum Answer {
         said: String,
     },
     /// A text that was refused as invalid.
-    Refused(Fault),
+    Refused(PolicyFault),
     /// Tool calls, oldest first.
     Traces(Vec<ToolTrace>),
     /// One tool call in full.

@@ -102,8 +102,8 @@ impl DiffContext<'_> {
             let content = content(self.store, head.id)?;
             let words = match head.role {
                 Role::Tool => crate::context::render::render_forms::plain(&content),
-                Role::Assistant => state::strip(&content.words(), head.end == End::Complete),
-                _ => content.words(),
+                Role::Assistant => state::strip(&content.plain_text(), head.end == End::Complete),
+                _ => content.plain_text(),
             };
             let end = words.char_indices().nth(WORDS).map_or(words.len(), |(end, _)| end);
             let mut text = words[..end].to_owned();

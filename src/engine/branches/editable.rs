@@ -13,7 +13,7 @@ use crate::domain::conversation::message::Node;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{SourceMessage, SourceTurn, SummaryCard};
-use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
@@ -97,9 +97,9 @@ impl Core {
                 String::new()
             },
             editing: if empty {
-                Editing::Not("A state block belongs to a message, and this branch has none yet.")
+                Editability::Not("A state block belongs to a message, and this branch has none yet.")
             } else {
-                Editing::Here
+                Editability::Here
             },
             goes: current.is_some(),
             versions: states.iter().enumerate().map(version).collect(),
@@ -119,9 +119,9 @@ impl Core {
             thing.goes |= card.goes;
             let at = thing.versions.len();
             thing.versions.push(Version {
-                what: format!("level {}, by {}", level + 1, card.capsule.source.name()),
+                what: format!("level {}, by {}", level + 1, card.summary.source.name()),
                 at: None,
-                text: card.capsule.text.clone().unwrap_or_default().into(),
+                text: card.summary.text.clone().unwrap_or_default().into(),
                 current: card.goes,
                 from: (level > 0).then_some(at + 1),
             });
@@ -138,12 +138,12 @@ impl Core {
     }
 
     /// Stores a person's version of a summary: a level above the one in use, for the same turns (undoable).
-    pub(crate) fn rewrite(&mut self, id: BranchId, capsule: Hash, text: &str) -> Result<Answer, Failure> {
+    pub(crate) fn rewrite(&mut self, id: BranchId, summary: Hash, text: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
-        let old = session.capsule(capsule).filter(|_| branch.capsules.contains(&capsule)).ok_or_else(unused)?;
-        let old: Summary = old.capsule.as_ref().clone();
+        let old = session.summary(summary).filter(|_| branch.summaries.contains(&summary)).ok_or_else(unused)?;
+        let old: Summary = old.summary.as_ref().clone();
         let text = text.trim().to_owned();
         let kept = old.kept.iter().filter(|kept| text.contains(&kept.text)).cloned().collect();
         let sources = self.sources(&old)?;
@@ -166,24 +166,24 @@ impl Core {
         if made.text == old.text || made.id == old.id {
             return Ok(Answer::Done("There is no change to save.".into()));
         }
-        let mut after = branch.capsules.clone();
+        let mut after = branch.summaries.clone();
         after.retain(|other| *other != old.id);
         after.push(made.id);
-        let put = Write::PutCapsule { session: branch.session, capsule: Box::new(made.clone()), at: self.now() };
+        let put = Write::PutSummary { session: branch.session, summary: Box::new(made.clone()), at: self.now() };
         let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
-        self.use_capsules(&branch, what, after, vec![put], |core| {
+        self.use_summaries(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
-                session.capsules.insert(made.id, LoadedSummary::new(made));
+                session.summaries.insert(made.id, LoadedSummary::new(made));
             }
         })?;
         Ok(Answer::Done("The summary now has your text; u undoes it.".into()))
     }
 
     /// The messages that a summary was made from, secrets masked, as far as they are there.
-    fn sources(&self, capsule: &Summary) -> Result<Vec<SourceTurn>, Failure> {
+    fn sources(&self, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
         let tree = &self.sessions.current()?.tree;
-        for (number, cover) in (capsule.turns.0..).zip(&capsule.covers) {
+        for (number, cover) in (summary.turns.0..).zip(&summary.covers) {
             let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
             let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();
             let message = |Node { head, content }: Node| SourceMessage {
@@ -211,14 +211,14 @@ impl Core {
 }
 
 fn summary(card: &SummaryCard) -> Editable {
-    let (from, to) = card.capsule.turns;
-    let gone = card.capsule.text.is_none();
+    let (from, to) = card.summary.turns;
+    let gone = card.summary.text.is_none();
     Editable {
         kind: EditableKind::Summaries,
-        id: card.capsule.id.to_string(),
+        id: card.summary.id.to_string(),
         title: format!("turns {from}–{to}"),
-        note: format!("{}, {}", card.capsule.kind.name(), card.state.name().replace('_', " ")),
-        editing: if gone { Editing::Not("The text was deleted with a message.") } else { Editing::Here },
+        note: format!("{}, {}", card.summary.kind.name(), card.state.name().replace('_', " ")),
+        editing: if gone { Editability::Not("The text was deleted with a message.") } else { Editability::Here },
         goes: false,
         versions: Vec::new(),
     }
@@ -260,7 +260,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
         id: policy.name.clone(),
         title: policy.name.clone(),
         note: about,
-        editing: if policy.built_in { Editing::Copy } else { Editing::Here },
+        editing: if policy.built_in { Editability::Copy } else { Editability::Here },
         goes,
         versions: versions.collect(),
     }
@@ -320,7 +320,7 @@ fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Editable 
         id: memory.id.to_string(),
         title: memory.text.clone(),
         note: format!("{}, {}, {place}", memory.kind.name(), memory.status.name()),
-        editing: Editing::Here,
+        editing: Editability::Here,
         goes: memory.status == MemoryStatus::Confirmed,
         versions,
     }
@@ -413,7 +413,7 @@ mod tests {
             let thing = policy_thing(policy, "about".into(), taken);
             let versions = thing.versions.into_iter();
             let versions: Vec<_> = versions.map(|v| (v.what, v.text.to_string(), v.current, v.from)).collect();
-            (thing.goes, thing.editing == Editing::Copy, versions)
+            (thing.goes, thing.editing == Editability::Copy, versions)
         };
         let line = |what: &str, text: &str, current, from| (what.to_owned(), text.to_owned(), current, from);
         let built = policy(true, 0, &[], false);

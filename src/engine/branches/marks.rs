@@ -386,7 +386,7 @@ impl Core {
             .map(|head| head.id)
             .collect();
         for node in answers {
-            let words = self.content(node)?.words();
+            let words = self.content(node)?.plain_text();
             if let Some(block) = crate::domain::conversation::state::find(&words, true) {
                 let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
                 return self.edit_state(id, &state, "rebuilt the state from the newest answer with a state block");

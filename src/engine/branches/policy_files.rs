@@ -7,7 +7,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::policy::PolicySpec;
-use crate::domain::summary::versions::Fault;
+use crate::domain::summary::versions::PolicyFault;
 use crate::engine::api::{Answer, Draft, Ticket};
 use crate::engine::core::Core;
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ fn refused(error: &ConfigError) -> Result<Answer, Failure> {
     let key = if key.is_empty() { String::new() } else { format!("`{key}`: ") };
     let meant = nearest.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
     let words = format!("Not saved: line {}, column {}: {key}{what}.{meant}", place.line, place.column);
-    Ok(Answer::Refused(Fault { place: Some((place.line, place.column)), words }))
+    Ok(Answer::Refused(PolicyFault { place: Some((place.line, place.column)), words }))
 }
 
 #[cfg(test)]

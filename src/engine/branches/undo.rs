@@ -125,7 +125,7 @@ impl Core {
                 Change::Head { branch, before, after } => {
                     (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
                 }
-                Change::Capsules { branch, before, after } => {
+                Change::Summaries { branch, before, after } => {
                     (branch, capsules_key(*branch, before), capsules_key(*branch, after))
                 }
                 _ => continue,
@@ -156,7 +156,7 @@ impl Core {
             }
             Change::Overrides { branch, before, .. } => self.sessions.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
-            Change::Capsules { branch, before, .. } => self.sessions.branch(*branch)?.capsules == *before,
+            Change::Summaries { branch, before, .. } => self.sessions.branch(*branch)?.summaries == *before,
             Change::State { .. } | Change::File { .. } => true,
             Change::Tag { session, node, before, .. } => self.tag_is_current(*session, *node, before.as_ref()),
             Change::Memory { before, after } => self.memory_is_current(before.as_deref(), after.as_deref())?,
@@ -195,8 +195,8 @@ impl Core {
                 let session = self.sessions.current().map(|session| session.card.id);
                 session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
             }
-            Change::Capsules { branch, before, after } => {
-                vec![Write::SetCapsules { branch: *branch, expect: before.clone(), capsules: after.clone() }]
+            Change::Summaries { branch, before, after } => {
+                vec![Write::SetSummaries { branch: *branch, expect: before.clone(), summaries: after.clone() }]
             }
             Change::Tag { session, node, before, after } => {
                 vec![Write::PutTag { session: *session, node: *node, expect: before.clone(), tag: after.clone() }]
@@ -224,7 +224,7 @@ impl Core {
         | Change::Archived { branch: id, .. }
         | Change::Forked { branch: id }
         | Change::Overrides { branch: id, .. }
-        | Change::Capsules { branch: id, .. }
+        | Change::Summaries { branch: id, .. }
         | Change::State { branch: id, .. }) = change
         else {
             return self.apply_beyond(change);
@@ -244,7 +244,7 @@ impl Core {
             Change::Archived { after, .. } => self.with_branch(id, |branch| branch.archived = *after),
             Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
             Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
-            Change::Capsules { after, .. } => self.with_branch(id, |branch| branch.capsules.clone_from(after)),
+            Change::Summaries { after, .. } => self.with_branch(id, |branch| branch.summaries.clone_from(after)),
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
             Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
         }
@@ -322,23 +322,23 @@ fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
     format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
 }
 
-fn capsules_key(branch: BranchId, capsules: &[Hash]) -> String {
-    format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(capsules).finish().short())
+fn capsules_key(branch: BranchId, summaries: &[Hash]) -> String {
+    format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(summaries).finish().short())
 }
 
-/// Whether it is known where the window was anchored while these capsules were in use, and where.
+/// Whether it is known where the window was anchored while these summaries were in use, and where.
 pub(crate) fn kept_capsules_anchor(
     store: &Store,
     branch: BranchId,
-    capsules: &[Hash],
+    summaries: &[Hash],
 ) -> Result<(bool, Option<Anchor>), Failure> {
-    let kept = store.setting(&capsules_key(branch, capsules))?;
+    let kept = store.setting(&capsules_key(branch, summaries))?;
     Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
-/// Remembers where the window was anchored while these capsules were in use.
-pub(crate) fn keep_capsules_anchor(branch: BranchId, capsules: &[Hash], anchor: Option<&Anchor>) -> Write {
-    Write::Setting { key: capsules_key(branch, capsules), value: serde_json::to_string(&anchor).ok() }
+/// Remembers where the window was anchored while these summaries were in use.
+pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
+    Write::Setting { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
 
 /// Stores the window's anchor for the head that an operation leaves.
@@ -382,7 +382,7 @@ fn inverse(change: &Change) -> Change {
         Change::Archived { branch, before, after } => Change::Archived { branch, before: after, after: before },
         Change::Overrides { branch, before, after } => Change::Overrides { branch, before: after, after: before },
         Change::Title { before, after } => Change::Title { before: after, after: before },
-        Change::Capsules { branch, before, after } => Change::Capsules { branch, before: after, after: before },
+        Change::Summaries { branch, before, after } => Change::Summaries { branch, before: after, after: before },
         Change::State { branch, before, after } => Change::State { branch, before: after, after: before },
         Change::Memory { before, after } => Change::Memory { before: after, after: before },
         Change::Tag { session, node, before, after } => Change::Tag { session, node, before: after, after: before },

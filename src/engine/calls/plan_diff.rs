@@ -147,7 +147,7 @@ impl<'a> DiffContext<'a> {
             let (steps, ops) = past.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
             let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
-            cause::blame(&mut deltas, &before.plan, &after.plan, &between);
+            cause::set_causes(&mut deltas, &before.plan, &after.plan, &between);
         }
         let settings = row_matching::settings(&before.plan, &after.plan);
         Ok(PlanDiff { before: from, after: to, settings, deltas, same, same_tokens })
@@ -182,7 +182,7 @@ impl<'a> DiffContext<'a> {
             | Change::Archived { branch, .. }
             | Change::Forked { branch }
             | Change::Overrides { branch, .. }
-            | Change::Capsules { branch, .. }
+            | Change::Summaries { branch, .. }
             | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
             Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
@@ -210,7 +210,11 @@ impl<'a> DiffContext<'a> {
         let stays = stays(session, &past, &atom, &looked);
         let (title, turn) = named(session, &atom, &looked);
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
-        let told = |(_, step): &(Atom, Transition)| HistoryStep { at: step.at, to: step.to, words: cause::words(step) };
+        let told = |(_, step): &(Atom, Transition)| HistoryStep {
+            at: step.at,
+            to: step.to,
+            words: cause::transition_sentence(step),
+        };
         let steps = past.steps.iter().filter(own).map(told).collect();
         let older = u32::try_from(older).unwrap_or(u32::MAX);
         Ok(Answer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })))

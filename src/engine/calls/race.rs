@@ -31,7 +31,7 @@ impl Core {
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
         let mut taken = 1;
         for arm in arms {
-            let overrides = variant::over(&branch.overrides, arm);
+            let overrides = variant::merge(&branch.overrides, arm);
             let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
             let rules = self.rules(&trial)?;
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;

@@ -78,7 +78,7 @@ impl Core {
         }
         let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
         if let Some(row) = &left {
-            let made = variant::without(&stored.plan, &stored.request, row.atom);
+            let made = variant::without_item(&stored.plan, &stored.request, row.atom);
             stored.plan = made.ok_or_else(|| Failure::user("The question itself can't be left out."))?;
         }
         let session = self.sessions.of_branch(run.branch)?;
@@ -126,7 +126,7 @@ impl Core {
         if changed {
             let counter = self.setup.counter.as_ref();
             if let Some(tokens) = checks::count_body(&wire.bytes, stored.plan.encoding, counter) {
-                stored.plan = variant::counted(stored.plan, tokens);
+                stored.plan = variant::with_total(stored.plan, tokens);
             }
         }
         let json = serde_json::to_string(&stored)
@@ -171,7 +171,7 @@ pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &
             contents.blocks.insert(*hash, text.into());
         }
     }
-    for text in session.capsules.values().flat_map(|held| all_texts(&held.capsule)) {
+    for text in session.summaries.values().flat_map(|held| all_texts(&held.summary)) {
         contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
     for row in stored.plan.included() {
@@ -224,7 +224,7 @@ fn write_for(stored: &mut Stored, rules: &Rules) {
         temperature: rules.profile.temperature,
         tools,
     };
-    stored.plan = variant::asking(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
+    stored.plan = variant::for_model(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
 }
 
 /// The very bytes of a request that was edited by hand.

@@ -5,8 +5,8 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
-use crate::domain::tool::rerun::{AgainState, AgainView};
-use crate::domain::tool::trace::{Done, More, ToolTrace};
+use crate::domain::tool::rerun::{Rerun, RerunState};
+use crate::domain::tool::trace::{ToolOutcome, ToolTrace, TraceDetails};
 use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
@@ -49,10 +49,10 @@ impl Core {
             word: None,
             exit: None,
             changed: Vec::new(),
-            more: More { again: Some(first), ..More::default() },
+            more: TraceDetails { again: Some(first), ..TraceDetails::default() },
             ..of.clone()
         };
-        let view = AgainView { branch, of: of.id(), state: AgainState::Runs, trace, change: None };
+        let view = Rerun { branch, of: of.id(), state: RerunState::Runs, trace, change: None };
         let cancel = Arc::new(AtomicBool::new(false));
         let before = self.result_of(&of);
         let runner = self.runner(branch);
@@ -102,7 +102,7 @@ impl Core {
                 let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
-                again.view.state = AgainState::Asks(asking);
+                again.view.state = RerunState::Asks(asking);
                 again.reply = Some(reply);
                 let view = Box::new(again.view.clone());
                 self.say(Event::Tool(ToolEvent::Rerun(view)));
@@ -125,10 +125,10 @@ impl Core {
         if let Some(again) = &mut self.turns.rerun {
             again.view.trace.word = Some("you".into());
             let sight = match &again.view.state {
-                AgainState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
+                RerunState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
                 _ => sight,
             };
-            again.view.state = AgainState::Runs;
+            again.view.state = RerunState::Runs;
             if let Some(reply) = again.reply.take() {
                 let _ = reply.send(CallDecision { consent, sight });
             }
@@ -145,12 +145,12 @@ impl Core {
         Ok(Answer::Done("Stopped.".into()))
     }
 
-    fn finish_rerun(&mut self, done: &Done, millis: u64) {
+    fn finish_rerun(&mut self, done: &ToolOutcome, millis: u64) {
         let Some(RunningCall { session, mut view, before, .. }) = self.turns.rerun.take() else { return };
         self.changed_files(session, &done.changed);
         let tokens = self.setup.counter.count(learned::encoding(&self.setup), &done.output.body);
         trace_records::ended(&mut view.trace, done, tokens, millis);
-        view.state = AgainState::Ended;
+        view.state = RerunState::Ended;
         let now = &done.output.body;
         view.change = Some(tools::compared("result", before.map(Arc::from), Some(now)));
         // No message holds this result, so it is kept as it is, or in full.

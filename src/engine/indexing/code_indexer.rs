@@ -15,7 +15,7 @@ use crate::code::tuning::Tuning;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::symbols::{CodeFound, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
+use crate::domain::code::symbols::{CodeSearchResult, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
 use crate::engine::jobs;
@@ -357,7 +357,7 @@ impl Worker {
         held
     }
 
-    fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeFound, Failure> {
+    fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeSearchResult, Failure> {
         let begun = Instant::now();
         let tuning = Tuning::default();
         let asked = query::read(&mut self.analyzer, query, &tuning);
@@ -374,7 +374,7 @@ impl Worker {
             found = self.with(look)?.0;
         }
         let elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Ok(CodeFound { root: root.display().to_string(), items: found.items, near: found.near, elapsed_us })
+        Ok(CodeSearchResult { root: root.display().to_string(), items: found.items, near: found.near, elapsed_us })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::retrieval::index::segment::Source;
 use crate::retrieval::index::session::{self, Index};
 use crate::retrieval::index::words::Term;
 use crate::retrieval::scope::Scope;
-use crate::retrieval::search::{MOST_HITS, Texts};
+use crate::retrieval::search::{MOST_HITS, MessageTexts};
 use crate::retrieval::vectors::memory::{DocSet, VectorIndex};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -251,7 +251,7 @@ pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
         Role::Assistant => Form::NoState,
         Role::User | Role::Tool | Role::System => Form::Full,
     };
-    render_forms::words(head.key, head.role, content, form)
+    render_forms::message_text(head.key, head.role, content, form)
 }
 
 /// Who speaks, as cards name it.
@@ -326,7 +326,7 @@ impl PathIndex<'_> {
     }
 }
 
-impl Texts for PathIndex<'_> {
+impl MessageTexts for PathIndex<'_> {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.with(key, |told| Cow::Owned(told.text.clone()))
     }

@@ -12,7 +12,7 @@ use crate::context::render::{first_other, same_prefix};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::mode::SearchWish;
@@ -182,7 +182,7 @@ impl Core {
         let Indexed { branch, done, total } = *indexed;
         self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
         let without = |drawn: &LastPlan| {
-            drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipWhy::Indexing })
+            drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipReason::Indexing })
         };
         if done == total && self.plans.drawn.get(&branch).is_some_and(without) {
             self.plans.outdate();
@@ -393,7 +393,7 @@ impl Core {
             },
             Ok(Planned::Blocked(blocked)) => {
                 let ways: Vec<String> =
-                    blocked.choices.iter().map(crate::domain::planning::plan::Choice::sentence).collect();
+                    blocked.choices.iter().map(crate::domain::planning::plan::BlockedRemedy::sentence).collect();
                 Err(Failure::new(FailureKind::Blocked, blocked.sentence())
                     .kept("Your draft is kept.")
                     .todo(format!("You can: {}.", ways.join("; "))))

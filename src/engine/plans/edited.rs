@@ -56,7 +56,7 @@ impl Core {
         request::check(&body).map_err(|fault| kept(Failure::user(format!("The request cannot be sent: {fault}"))))?;
         let draft = match draft.kind {
             DraftKind::Message | DraftKind::Edit(_) if draft.text.trim().is_empty() => {
-                Draft { text: request::asked(&body).unwrap_or_default().into(), ..draft }
+                Draft { text: request::last_question(&body).unwrap_or_default().into(), ..draft }
             }
             _ => draft,
         };
@@ -185,8 +185,8 @@ fn put_together(
     let (plan, outline) =
         made.ok_or_else(|| Failure::user("The text is not a chat request.").kept("Nothing was sent."))?;
     if matches!(draft.kind, DraftKind::Message | DraftKind::Edit(_)) {
-        let asked = request::asked(body).unwrap_or_default();
-        let own = request::own_words(request::asked(&planned).as_deref(), &draft.text, &asked);
+        let asked = request::last_question(body).unwrap_or_default();
+        let own = request::own_words(request::last_question(&planned).as_deref(), &draft.text, &asked);
         if !own.trim().is_empty() {
             draft.text = own.into();
         }

@@ -16,10 +16,10 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
 use crate::domain::conversation::message::{Content, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::state;
-use crate::domain::planning::facts::{MessageFacts, Part, Task, TurnFacts};
+use crate::domain::planning::facts::{MessageFacts, Task, TaskRelation, TurnFacts};
 use crate::domain::planning::input::TurnInput;
 use crate::domain::planning::plan::Scores;
-use crate::domain::planning::tuning::{Adaptive, Choose};
+use crate::domain::planning::tuning::{Adaptive, TurnSelection};
 use std::sync::Arc;
 
 /// Messages read at a time.
@@ -58,7 +58,7 @@ pub(crate) fn freeze(
     }
     open.facts.lane = Lane::read(&snapshot.lane).text();
     alive(builder, snapshot, turns)?;
-    if matches!(snapshot.rules.policy.choose, Choose::Recent | Choose::Lane) {
+    if matches!(snapshot.rules.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
         return Ok(());
     }
     let spec = &snapshot.rules.policy.adaptive;
@@ -121,9 +121,9 @@ fn turn_of(mark: &Mark) -> Option<Hash> {
 }
 
 /// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
-fn part(snapshot: &Snapshot, at: usize) -> Part {
+fn part(snapshot: &Snapshot, at: usize) -> TaskRelation {
     let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
-    held.map_or(Part::None, |(_, _, done)| if *done { Part::Done } else { Part::Running })
+    held.map_or(TaskRelation::None, |(_, _, done)| if *done { TaskRelation::Done } else { TaskRelation::Running })
 }
 
 /// Seconds between a message and the newest of its path.

@@ -15,11 +15,11 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{Block, InactiveMark, MessageInput, NotSent, PlanInput, RequestShape};
+use crate::domain::planning::input::{Block, InactiveMark, MessageInput, OmittedItem, PlanInput, RequestShape};
 use crate::domain::planning::input::{SendBarrier, SummaryInput, TurnInput};
 use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::{Section, StateBlock};
-use crate::domain::planning::tuning::Choose;
+use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) struct Work<'a> {
     made: u32,
     asked: &'a str,
     summaries: Vec<SummaryInput>,
-    near: Vec<NotSent>,
+    near: Vec<OmittedItem>,
 }
 
 impl<'a> Work<'a> {
@@ -190,7 +190,7 @@ impl<'a> Work<'a> {
             open.messages.push(message);
             self.contents.messages.insert(*key, content);
         }
-        let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.brings(key));
+        let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.includes_message(key));
         let goes = |message: &MessageInput| match message.bar {
             None => true,
             Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
@@ -273,7 +273,7 @@ impl<'a> Work<'a> {
         if rules.policy.state_block == StateBlock::Off || text.is_empty() {
             return None;
         }
-        if rules.policy.choose == Choose::Lane {
+        if rules.policy.choose == TurnSelection::Lane {
             text = format!("{text}\n\n{}", crate::engine::turns::open_question::REQUEST);
         }
         let (text, reason) = (render_forms::block("Keeping the state", &text), Reason::StateRequested { older });
@@ -287,34 +287,34 @@ impl<'a> Work<'a> {
     /// Summaries that were accepted: those that may go as blocks, the others as rows.
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
-        for capsule in &snapshot.summaries.stale {
-            self.summary_out(capsule, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
+        for summary in &snapshot.summaries.stale {
+            self.summary_out(summary, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
         }
         let mut blocks = Vec::new();
         for going in &snapshot.summaries.going {
-            let SentSummary { capsule, stale, elsewhere, older, .. } = going;
+            let SentSummary { summary, stale, elsewhere, older, .. } = going;
             let named = going.named_in(self.asked);
             if *elsewhere && !named {
-                self.summary_out(capsule, Reason::OtherLane, ("capsules", "lists the summaries in use"));
+                self.summary_out(summary, Reason::OtherLane, ("capsules", "lists the summaries in use"));
                 continue;
             }
             let section =
-                if capsule.kind == SummaryKind::Session { Section::SessionSummary } else { Section::LaneSummary };
-            let text = summary_text(capsule, *stale);
-            let lacks = survive::lacks(self.asked, capsule.text.as_deref().unwrap_or_default());
-            let block = self.block(section, RowKind::Summary, text, &summaries::title(capsule), Reason::Summary);
-            self.summaries.push(SummaryInput { by: capsule.id, text: block.text, named, lacks, older: *older });
+                if summary.kind == SummaryKind::Session { Section::SessionSummary } else { Section::LaneSummary };
+            let text = summary_text(summary, *stale);
+            let lacks = survive::lacks_facts(self.asked, summary.text.as_deref().unwrap_or_default());
+            let block = self.block(section, RowKind::Summary, text, &summaries::title(summary), Reason::Summary);
+            self.summaries.push(SummaryInput { by: summary.id, text: block.text, named, lacks, older: *older });
             blocks.push(block);
         }
         blocks
     }
 
-    fn summary_out(&mut self, capsule: &Summary, reason: Reason, (action, does): (&str, &str)) {
-        self.near.push(NotSent {
-            atom: Atom::Section { text: capsule.id },
+    fn summary_out(&mut self, summary: &Summary, reason: Reason, (action, does): (&str, &str)) {
+        self.near.push(OmittedItem {
+            atom: Atom::Section { text: summary.id },
             kind: RowKind::Summary,
-            title: summaries::title(capsule),
-            tokens: capsule.tokens,
+            title: summaries::title(summary),
+            tokens: summary.tokens,
             reason,
             remedy: (action.to_owned(), does.to_owned()),
             source: Source::default(),
@@ -329,13 +329,13 @@ impl<'a> Work<'a> {
         let mut blocks = Vec::new();
         for (mark, note) in noted {
             let title = match &mark.origin {
-                Some(origin) => format!("{}: {}", origin.words(), NodeHead::preview_of(note)),
+                Some(origin) => format!("{}: {}", origin.to_text(), NodeHead::preview_of(note)),
                 None => NodeHead::preview_of(note),
             };
             let mut block = match mark.kind {
                 // What came from another branch is something to know, not an instruction.
                 MarkKind::Sticky if mark.origin.is_some() => {
-                    let words = mark.origin.as_ref().map(|origin| origin.words()).unwrap_or_default();
+                    let words = mark.origin.as_ref().map(|origin| origin.to_text()).unwrap_or_default();
                     let text = render_forms::fenced(&words, note);
                     self.block(Section::StickyPins, RowKind::Card, text, &title, Reason::Sticky)
                 }
@@ -384,8 +384,8 @@ impl<'a> Work<'a> {
             (None, Some(head)) => self.builder.content(head.key, Some(head.id))?,
             (None, None) => None,
         };
-        let answered =
-            content.and_then(|content| crate::engine::turns::open_question::answered(self.snapshot, &content.words()));
+        let answered = content
+            .and_then(|content| crate::engine::turns::open_question::answered(self.snapshot, &content.plain_text()));
         Ok(answered.map(|pending| {
             let text = crate::engine::turns::open_question::text(&pending);
             let title = format!("pending {}: {}", pending.slot.name(), pending.question);

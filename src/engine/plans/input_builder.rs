@@ -3,7 +3,7 @@
 
 use super::sources::card_text::CardSettings;
 use super::sources::memory_terms::Memories;
-use crate::context::render::Texts;
+use crate::context::render::TextSource;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
@@ -42,7 +42,7 @@ pub(crate) struct Contents {
     pub(crate) messages: HashMap<Hash, Arc<Content>>,
 }
 
-impl Texts for Contents {
+impl TextSource for Contents {
     fn block(&self, text: Hash) -> Option<Arc<str>> {
         self.blocks.get(&text).cloned()
     }

@@ -23,7 +23,7 @@ pub(crate) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) ->
 
 /// A message as the quote that is replied to.
 pub(crate) fn quote_text(head: &NodeHead, content: &Content) -> String {
-    let words = render_forms::words(head.key, head.role, content, Form::NoState);
+    let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     render_forms::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
 }
 

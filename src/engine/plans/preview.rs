@@ -10,7 +10,7 @@ use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::operation::Change;
-use crate::domain::planning::what_if::{ActPreview, Figures};
+use crate::domain::planning::what_if::{ActPreview, PlanFigures};
 use crate::engine::api::{Act, Answer, Draft, ItemName, Ticket};
 use crate::engine::branches::marks::apply_to;
 use crate::engine::core::Core;
@@ -84,7 +84,7 @@ impl Core {
             Some(Ok(solved)) => {
                 let same = before.map(|before| same_prefix(before, &solved.outline));
                 let cost = self.learned.meters.prompt_cost(&self.store, made.price, &solved.plan, same.unwrap_or(0));
-                Ok(Figures::of(&solved.plan, &made.present, same, cost))
+                Ok(PlanFigures::of(&solved.plan, &made.present, same, cost))
             }
             Some(Err(why)) => Err(why),
             None => Err("The preview was not computed.".into()),

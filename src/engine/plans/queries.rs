@@ -15,7 +15,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
-use crate::domain::tool::folder_settings::FileStanding;
+use crate::domain::tool::folder_settings::SettingsFileStatus;
 use crate::engine::api::{Answer, Finding};
 use crate::engine::calls::stored_runs::{one_run, unreadable};
 use crate::engine::core::Core;
@@ -224,16 +224,16 @@ impl Core {
         };
         let settings = self.folder_card().map(|card| {
             let todo = match card.standing {
-                FileStanding::Untrusted => "`pleach trust` trusts the folder.",
-                FileStanding::Faulty => "Correct the file, or delete it.",
-                FileStanding::Waits => "`pleach trust --config` shows it and asks for approval.",
-                FileStanding::Used | FileStanding::Declined => "",
+                SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
+                SettingsFileStatus::Faulty => "Correct the file, or delete it.",
+                SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
+                SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
             let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
             Finding {
                 subject: "folder settings".into(),
-                ok: (card.standing == FileStanding::Faulty).then_some(false),
-                text: format!("{} ({})", card.path, card.words()),
+                ok: (card.standing == SettingsFileStatus::Faulty).then_some(false),
+                text: format!("{} ({})", card.path, card.to_text()),
                 todo: todo.into(),
                 facts: vec![("standing", standing.unwrap_or_default())],
             }
@@ -374,7 +374,7 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
         Ok(count) => Finding {
             subject,
             ok: Some(true),
-            text: format!("{} answers, {count} models", address::shown(&profile.base_url)),
+            text: format!("{} answers, {count} models", address::without_secrets(&profile.base_url)),
             todo: String::new(),
             facts: Vec::new(),
         },

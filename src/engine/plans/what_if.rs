@@ -14,7 +14,7 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::Layout;
 use crate::domain::planning::variant;
-use crate::domain::planning::what_if::{Alternative, Figures, WhatIf};
+use crate::domain::planning::what_if::{Alternative, PlanFigures, WhatIf};
 use crate::engine::api::{Answer, Draft, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
@@ -47,7 +47,7 @@ impl Core {
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
         for arm in self.usual(&branch, &rules).into_iter().filter(|_| usual) {
-            let changed = Branch { overrides: variant::over(&branch.overrides, &arm), ..branch.clone() };
+            let changed = Branch { overrides: variant::merge(&branch.overrides, &arm), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());
             if fresh.is_some() {
@@ -103,7 +103,7 @@ impl Core {
     }
 
     fn trial(&self, branch: &Branch, present: &Rules, question: &Question, arm: Overrides) -> Trial {
-        let changed = Branch { overrides: variant::over(&branch.overrides, &arm), ..branch.clone() };
+        let changed = Branch { overrides: variant::merge(&branch.overrides, &arm), ..branch.clone() };
         let made = self.rules(&changed).and_then(|rules| {
             let price = rules.model.price;
             let same = (&rules.profile.name, &rules.model.name) == (&present.profile.name, &present.model.name);
@@ -167,7 +167,7 @@ impl Core {
                     let cost =
                         self.learned.meters.prompt_cost(&self.store, tried.price, &solved.plan, same.unwrap_or(0));
                     let beside = present.as_deref().unwrap_or(&solved.plan);
-                    Ok(Figures::of(&solved.plan, beside, same, cost))
+                    Ok(PlanFigures::of(&solved.plan, beside, same, cost))
                 }
                 Some(Err(why)) => Err(why),
                 None => Err("That plan was not computed.".into()),

@@ -9,7 +9,8 @@ use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::message::{Node, NodeHead, node_key};
 use crate::domain::conversation::record::{
-    BranchPointer, Imported, Incoming, Piece, Pieces, PlacedRecord, Reading, Record, Report, Skipped,
+    BranchPointer, ImportResult, ImportedFile, IncomingPieces, Piece, PieceReader, PlacedRecord, Record, Report,
+    Skipped,
 };
 use crate::domain::conversation::tag::Tag;
 use crate::engine::api::Answer;
@@ -59,7 +60,7 @@ struct Intake {
 #[derive(Default)]
 struct ImportProgress {
     /// Sessions that are over.
-    sessions: Vec<Imported>,
+    sessions: Vec<ImportResult>,
     /// Sessions that could not be stored.
     failed: Vec<Skipped>,
     /// New messages of all sessions.
@@ -75,7 +76,7 @@ struct SessionEnd {
 
 impl Core {
     /// Takes the program's own conversation in (the demo): its states count at once.
-    pub(crate) fn import_reading(&mut self, reading: Reading) -> Result<(), Failure> {
+    pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
             let states = self.store.states(id)?.into_iter();
@@ -86,7 +87,7 @@ impl Core {
     }
 
     /// Stores what an import reads.
-    pub(crate) fn import(&mut self, incoming: &Incoming) -> Result<Answer, Failure> {
+    pub(crate) fn import(&mut self, incoming: &IncomingPieces) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
             return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
         };
@@ -106,7 +107,7 @@ impl Core {
         Ok(Answer::Imported { format, sessions, skipped })
     }
 
-    fn take_pieces(&self, pieces: &mut dyn Pieces, taken: &mut ImportProgress) -> Result<(), Failure> {
+    fn take_pieces(&self, pieces: &mut dyn PieceReader, taken: &mut ImportProgress) -> Result<(), Failure> {
         let mut open: HashMap<usize, Intake> = HashMap::new();
         let mut last = None;
         while let Some(piece) = pieces.next()? {
@@ -170,7 +171,7 @@ impl Core {
 }
 
 /// What an import that stops has stored.
-fn kept(sessions: &[Imported], added: u64) -> String {
+fn kept(sessions: &[ImportResult], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
         (0, added) => format!("{added} messages were imported; import the file again for the rest."),
@@ -199,9 +200,9 @@ impl Intake {
     }
 
     /// The result.
-    fn told(self) -> Option<Imported> {
+    fn told(self) -> Option<ImportResult> {
         let Self { session, title, added, known, states, head, .. } = self;
-        session.map(|session| Imported { states, session, title, added, known, head })
+        session.map(|session| ImportResult { states, session, title, added, known, head })
     }
 
     /// Works a portion out, inside its transaction.
@@ -468,7 +469,7 @@ fn imported_node(
             hidden: record.hidden,
             imported: true,
             content,
-            preview: NodeHead::preview_of(&record.content.words()),
+            preview: NodeHead::preview_of(&record.content.plain_text()),
             model: record.model,
             name: record.name,
             lane: record.lane,

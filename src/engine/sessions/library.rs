@@ -304,7 +304,8 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
-        let block = crate::domain::conversation::state::find(&node.content.words(), node.head.end == End::Complete)?;
+        let block =
+            crate::domain::conversation::state::find(&node.content.plain_text(), node.head.end == End::Complete)?;
         let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
         (!state.is_empty()).then_some((node, state))
     });

@@ -40,8 +40,8 @@ pub(crate) struct Session {
     pub(crate) tags: BTreeMap<Hash, Tag>,
     /// The branches of races, in the order in which they were made.
     pub(crate) races: Vec<BranchRun>,
-    /// All capsules, by id.
-    pub(crate) capsules: HashMap<Hash, LoadedSummary>,
+    /// All summaries, by id.
+    pub(crate) summaries: HashMap<Hash, LoadedSummary>,
     pub(crate) current: BranchId,
     /// Branches whose last answer lacked the state block that it should contain.
     pub(crate) state_missing: HashSet<BranchId>,
@@ -63,10 +63,10 @@ impl Session {
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
-            capsules: store
-                .capsules(id)?
+            summaries: store
+                .summaries(id)?
                 .into_iter()
-                .map(|capsule| (capsule.id, LoadedSummary::new(capsule)))
+                .map(|summary| (summary.id, LoadedSummary::new(summary)))
                 .collect(),
             current: BranchId(id.0),
             state_missing: HashSet::new(),
@@ -203,9 +203,9 @@ impl Session {
         }
     }
 
-    /// A capsule.
-    pub(crate) fn capsule(&self, id: Hash) -> Option<&LoadedSummary> {
-        self.capsules.get(&id)
+    /// A summary.
+    pub(crate) fn summary(&self, id: Hash) -> Option<&LoadedSummary> {
+        self.summaries.get(&id)
     }
 
     /// The number of the next state version.

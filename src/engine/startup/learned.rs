@@ -10,7 +10,7 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::Layout;
-use crate::domain::tool::mcp::Offered;
+use crate::domain::tool::mcp::OfferedTool;
 use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::calls::meters::Meters;
 use crate::engine::indexing::code_workspace::CodeWorkspace;
@@ -25,7 +25,7 @@ pub(crate) struct LearnedSettings {
     /// Models as their servers describe them, by profile and model.
     pub(crate) models: HashMap<(String, String), ModelInfo>,
     /// Tools of servers that are there and approved.
-    pub(crate) offered: Arc<Vec<Offered>>,
+    pub(crate) offered: Arc<Vec<OfferedTool>>,
     /// The workspace's code.
     pub(crate) code: Option<CodeWorkspace>,
     /// How models count tokens, compared with us.

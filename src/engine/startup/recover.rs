@@ -268,7 +268,7 @@ impl Core {
 }
 
 fn model_key(url: &str, profile: &str) -> String {
-    format!("models:{profile}:{}", address::shown(url))
+    format!("models:{profile}:{}", address::without_secrets(url))
 }
 
 fn interrupted(

@@ -8,7 +8,7 @@ use crate::domain::code::settings::CodeSettings;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::{Layout, PolicySpec, StateBlock};
-use crate::domain::summary::draft::Compaction;
+use crate::domain::summary::draft::AutoSummarySettings;
 use crate::domain::tool::trace::ToolSpec;
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct Rules {
     /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
     pub(crate) code: Option<CodeRules>,
     /// Automatic summaries; not part of the request.
-    pub(crate) compaction: Compaction,
+    pub(crate) compaction: AutoSummarySettings,
 }
 
 impl Rules {

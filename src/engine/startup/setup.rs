@@ -197,7 +197,7 @@ pub struct Setup {
     /// The folder of code indexes; `None` keeps them in memory only.
     pub code: Option<std::path::PathBuf>,
     /// Conversations to start with (the demo).
-    pub reading: Option<crate::domain::conversation::record::Reading>,
+    pub reading: Option<crate::domain::conversation::record::ImportedFile>,
     /// A folder to delete at the end (the demo's store).
     pub temporary: Option<std::path::PathBuf>,
     /// Reads the configuration again, where there is one.

@@ -15,8 +15,8 @@ use crate::store::types::Write;
 use std::sync::Arc;
 
 impl Core {
-    /// Makes other capsules the branch's own, undoably.
-    pub(crate) fn use_capsules(
+    /// Makes other summaries the branch's own, undoably.
+    pub(crate) fn use_summaries(
         &mut self,
         branch: &Branch,
         what: String,
@@ -24,7 +24,7 @@ impl Core {
         first: Vec<Write>,
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
-        let before = branch.capsules.clone();
+        let before = branch.summaries.clone();
         // A level taken back brings the window back to where it stood before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
@@ -32,9 +32,9 @@ impl Core {
         } else {
             (false, None)
         };
-        let change = Change::Capsules { branch: branch.id, before: before.clone(), after: after.clone() };
+        let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
-        writes.push(Write::SetCapsules { branch: branch.id, expect: before.clone(), capsules: after });
+        writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
         writes.push(crate::engine::branches::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
@@ -52,36 +52,36 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a capsule is a level below one that the branch uses.
+    /// Whether a summary is a level below one that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
         let session = self.sessions.of_branch(branch.id);
-        let parent = |used: &Hash| session.as_ref().ok()?.capsule(*used)?.capsule.parent;
-        branch.capsules.iter().any(|used| parent(used) == Some(id))
+        let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
+        branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
     /// Takes the newest level of a kind back.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let of_kind = |wanted: &&Hash| session.capsule(**wanted).is_some_and(|held| held.capsule.kind == kind);
-        let newest = branch.capsules.iter().rev().find(of_kind).copied();
+        let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|held| held.summary.kind == kind);
+        let newest = branch.summaries.iter().rev().find(of_kind).copied();
         let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
         self.take_back(id, newest)
     }
 
-    /// Takes a capsule out of use, with the levels above it.
-    pub(crate) fn take_back(&mut self, id: BranchId, capsule: Hash) -> Result<Answer, Failure> {
+    /// Takes a summary out of use, with the levels above it.
+    pub(crate) fn take_back(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let chains = branch.capsules.iter().map(|top| self.levels(&branch, *top));
-        let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == capsule));
+        let chains = branch.summaries.iter().map(|top| self.levels(&branch, *top));
+        let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == summary));
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let chain = chain.ok_or_else(unused)?;
-        let place = chain.iter().position(|level| level.id == capsule).unwrap_or(0);
+        let place = chain.iter().position(|level| level.id == summary).unwrap_or(0);
         let below = chain.get(place + 1).cloned();
-        let mut after = branch.capsules.clone();
+        let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
-        self.use_capsules(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
+        self.use_summaries(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
         self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
@@ -90,17 +90,17 @@ impl Core {
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }
 
-    /// A capsule and the levels below it, newest first.
+    /// A summary and the levels below it, newest first.
     pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return chain };
         let mut at = Some(top);
-        while let Some(held) = at.and_then(|id| session.capsule(id)) {
-            if chain.iter().any(|level| level.id == held.capsule.id) {
+        while let Some(held) = at.and_then(|id| session.summary(id)) {
+            if chain.iter().any(|level| level.id == held.summary.id) {
                 break;
             }
-            chain.push(held.capsule.clone());
-            at = held.capsule.parent;
+            chain.push(held.summary.clone());
+            at = held.summary.parent;
         }
         chain
     }
@@ -112,18 +112,18 @@ impl Core {
         let ground = SummaryView { session, path: &path, marks: &branch.marks };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
-        for newest in branch.capsules.iter().rev() {
-            let goes = ground.usable(*newest, mode).0.map(|going| going.capsule.id);
+        for newest in branch.summaries.iter().rev() {
+            let goes = ground.usable(*newest, mode).0.map(|going| going.summary.id);
             let chain = self.levels(&branch, *newest);
             let levels = chain.len();
-            let card = |(place, capsule): (usize, Arc<Summary>)| {
-                let held = session.capsule(capsule.id)?;
+            let card = |(place, summary): (usize, Arc<Summary>)| {
+                let held = session.summary(summary.id)?;
                 Some(SummaryCard {
                     state: summaries::state(&ground, held),
                     active: place == 0,
-                    goes: Some(capsule.id) == goes,
+                    goes: Some(summary.id) == goes,
                     depth: u32::try_from(levels - 1 - place).unwrap_or(0),
-                    capsule,
+                    summary,
                 })
             };
             cards.extend(chain.into_iter().enumerate().filter_map(card));
@@ -141,7 +141,7 @@ impl Core {
         Ok(Answer::Stats(Box::new(Stats {
             budget: self.rules(&branch)?.budget.prompt,
             messages: session.card.messages,
-            summaries: u32::try_from(session.capsules.values().filter(|h| h.capsule.text.is_some()).count())
+            summaries: u32::try_from(session.summaries.values().filter(|h| h.summary.text.is_some()).count())
                 .unwrap_or(u32::MAX),
             ratio_milli: ratio.and_then(|ratio| u32::try_from(ratio).ok()),
             last: done.last().map(|c| c.at),
@@ -149,18 +149,18 @@ impl Core {
         })))
     }
 
-    /// The capsule of a kind that the branch uses in a lane.
+    /// The summary of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.sessions.of_branch(branch.id).ok()?;
-        let found = branch.capsules.iter().rev().filter_map(|id| session.capsule(*id));
-        found.map(|held| held.capsule.clone()).find(|capsule| capsule.kind == kind && capsule.lane == lane)
+        let found = branch.summaries.iter().rev().filter_map(|id| session.summary(*id));
+        found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a capsule itself, and no older level of it, could go.
+    /// Whether a summary itself, and no older level of it, could go.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let ground = SummaryView { session, path: &path, marks: &branch.marks };
-        session.capsule(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
+        session.summary(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
     }
 }

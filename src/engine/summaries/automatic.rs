@@ -19,7 +19,7 @@ use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::{PolicySpec, Section};
 use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::{Accept, Compaction, Measure, SummaryAuthor};
+use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummarySettings, AutoSummaryTrigger, SummaryAuthor};
 use crate::engine::api::{Answer, Event, ProgramEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
@@ -53,7 +53,7 @@ struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
-    compaction: Compaction,
+    compaction: AutoSummarySettings,
     /// Seconds since the last summary, or since it began.
     since: u64,
     /// The first turn in the last request's window, by its number.
@@ -88,8 +88,8 @@ impl Core {
     /// the turn ends. A draft could not wait, so it is said, once for the same turns, how to have one made.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some((up_to, cause)) = look.due().ok().flatten() else { return };
-        let Compaction { accept, by, .. } = look.compaction;
-        if (accept, by) == (Accept::Own, SummaryAuthor::Extractive) {
+        let AutoSummarySettings { accept, by, .. } = look.compaction;
+        if (accept, by) == (AutoSummaryAcceptance::Own, SummaryAuthor::Extractive) {
             return self.draft_if_due(DueResult { branch: look.branch, due: Some((up_to, cause)) });
         }
         let first = look.turns.first().map_or(0, |turn| turn.number);
@@ -103,7 +103,7 @@ impl Core {
     fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
-        if rules.compaction.measure == Measure::Off {
+        if rules.compaction.measure == AutoSummaryTrigger::Off {
             return Ok(None);
         }
         let session = self.sessions.of_branch(id)?;
@@ -150,10 +150,10 @@ impl Core {
         };
         let ground = SummaryView { session, path, marks: &branch.marks };
         let mode = self.rules(branch).ok()?.mode;
-        let capsule = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
-        let capsule = capsule.and_then(|going| Some((place(going.capsule.tip()?)?, going.capsule.generated_at)));
+        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
+        let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
         let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
-        capsule.into_iter().chain(down).max()
+        summary.into_iter().chain(down).max()
     }
 
     /// Records that turns up to `tip` are not summarized automatically, unless a later rejection exists.
@@ -175,13 +175,13 @@ impl Core {
     /// Records that summaries reverted by undo are not made again automatically.
     pub(crate) fn put_down_undone(&self, changes: &[Change]) {
         for change in changes {
-            let Change::Capsules { branch, before, after } = change else { continue };
+            let Change::Summaries { branch, before, after } = change else { continue };
             let (Ok(session), Ok(branch)) = (self.sessions.of_branch(*branch), self.sessions.branch(*branch)) else {
                 continue;
             };
-            let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.capsule(*id));
+            let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.summary(*id));
             for held in gone {
-                self.record_rejection(&branch, &held.capsule.lane, held.capsule.tip().unwrap_or_default());
+                self.record_rejection(&branch, &held.summary.lane, held.summary.tip().unwrap_or_default());
             }
         }
     }
@@ -211,7 +211,7 @@ impl Core {
     fn draft_due(&mut self, id: BranchId, kind: SummaryKind, up_to: u32, cause: String) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
-        if rules.compaction.measure == Measure::Off {
+        if rules.compaction.measure == AutoSummaryTrigger::Off {
             return Ok(());
         }
         let session = self.sessions.of_branch(id)?;
@@ -232,7 +232,7 @@ impl Core {
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
-        let off = by_itself.map_or(true, |rules| rules.compaction.measure == Measure::Off);
+        let off = by_itself.map_or(true, |rules| rules.compaction.measure == AutoSummaryTrigger::Off);
         if turns == 0 || self.store.read_only() {
             return String::new();
         }
@@ -275,7 +275,7 @@ impl Core {
     /// Handles a finished automatic draft.
     pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
-        if accepts.is_ok_and(|rules| rules.compaction.accept == Accept::Own) {
+        if accepts.is_ok_and(|rules| rules.compaction.accept == AutoSummaryAcceptance::Own) {
             if self.turns.live.contains_key(&branch) {
                 self.summaries.drafts.own.insert(branch);
             } else {
@@ -289,13 +289,13 @@ impl Core {
     fn accept_by_itself(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
-            let capsule = self.waiting(branch, number)?.draft.capsule.clone();
-            let short = !capsule.too_detailed();
-            Ok(if short { Some((capsule, self.accept(branch, number)?)) } else { None })
+            let summary = self.waiting(branch, number)?.draft.summary.clone();
+            let short = !summary.too_detailed();
+            Ok(if short { Some((summary, self.accept(branch, number)?)) } else { None })
         });
         match accepted {
-            Ok(Some((capsule, Answer::Done(said)))) => {
-                let (before, after) = (grouped(capsule.original_tokens.into()), grouped(capsule.tokens.into()));
+            Ok(Some((summary, Answer::Done(said)))) => {
+                let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
                 self.say(Event::Program(ProgramEvent::Notice(format!(
                     "{said} ({before} est. tokens became {after}; the policy accepts \
                     drafts automatically.)"
@@ -384,10 +384,10 @@ impl DueCheck {
 
     fn due(&self) -> Result<Option<(u32, String)>, Failure> {
         let found = match self.compaction.measure {
-            Measure::Off => None,
-            Measure::Lane => self.lane_due()?,
-            Measure::Levels => self.levels_due()?,
-            Measure::Window => self.window_due()?,
+            AutoSummaryTrigger::Off => None,
+            AutoSummaryTrigger::Lane => self.lane_due()?,
+            AutoSummaryTrigger::Levels => self.levels_due()?,
+            AutoSummaryTrigger::Window => self.window_due()?,
         };
         let last = |upto: usize| upto.checked_sub(1).and_then(|at| self.turns.get(at)).map(|turn| turn.number);
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))

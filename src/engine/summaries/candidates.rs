@@ -91,8 +91,8 @@ fn on_node(target: &Atom, key: Hash) -> bool {
     }
 }
 
-pub(crate) fn on_cover(capsule: &Summary, target: &Atom) -> bool {
-    capsule.covers.iter().any(|cover| match target {
+pub(crate) fn on_cover(summary: &Summary, target: &Atom) -> bool {
+    summary.covers.iter().any(|cover| match target {
         Atom::Turn { user, .. } => *user == cover.user,
         other => cover.nodes.iter().any(|(key, _)| on_node(other, *key)),
     })

@@ -4,7 +4,7 @@
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, keep, ratio};
 use crate::domain::base::failure::Failure;
-use crate::domain::summary::accepted::{Kept, Summary, SummarySource, ratio_milli};
+use crate::domain::summary::accepted::{KeptSentence, Summary, SummarySource, ratio_milli};
 use crate::domain::summary::draft::SummaryDraft;
 use crate::engine::plans::sources::summaries::summary_text;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl PendingDraft {
     pub(crate) fn composed(
         &self,
         body: String,
-        kept: Vec<Kept>,
+        kept: Vec<KeptSentence>,
         source: SummarySource,
         count: &dyn Fn(&str) -> u32,
     ) -> Result<Self, SummaryError> {
@@ -41,10 +41,10 @@ impl PendingDraft {
         let text = keep::joined(&body, &kept);
         let confidence = self.wanted.survival(&text).milli();
         let dropped = self.wanted.dropped(&text);
-        let mut capsule = Summary { text: Some(text), kept, source, confidence, ..self.draft.capsule.clone() };
-        capsule.tokens = count(&summary_text(&capsule, None));
-        ratio(capsule.original_tokens, capsule.tokens)?;
-        let draft = SummaryDraft { capsule: capsule.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
+        let mut summary = Summary { text: Some(text), kept, source, confidence, ..self.draft.summary.clone() };
+        summary.tokens = count(&summary_text(&summary, None));
+        ratio(summary.original_tokens, summary.tokens)?;
+        let draft = SummaryDraft { summary: summary.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
@@ -55,16 +55,16 @@ impl PendingDraft {
 
     /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
     pub(crate) fn room(&self) -> u32 {
-        let most = (self.draft.capsule.original_tokens / 2).min(Size::default().most * 2);
-        most.saturating_sub(self.draft.capsule.tokens)
+        let most = (self.draft.summary.original_tokens / 2).min(Size::default().most * 2);
+        most.saturating_sub(self.draft.summary.tokens)
     }
 
     /// Things to know before accepting.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let capsule = &self.draft.capsule;
+        let summary = &self.draft.summary;
         let mut warnings = self.draft.warnings.clone();
-        if capsule.too_detailed() {
-            let ratio = ratio_milli(capsule.original_tokens, capsule.tokens);
+        if summary.too_detailed() {
+            let ratio = ratio_milli(summary.original_tokens, summary.tokens);
             warnings.push(format!(
                 "The summary is too detailed: only {}.{} times shorter than its sources (at least 2 wanted).",
                 ratio / 1_000,

@@ -15,7 +15,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Mark;
-use crate::domain::summary::accepted::{Kept, Summary, SummaryKind, SummarySource};
+use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEvent};
 use crate::engine::core::Core;
@@ -45,7 +45,7 @@ impl Core {
         let Ready { turns, lane } = self.ready(&branch, kind)?;
         let parent = self.in_use(&branch, kind, &lane);
         let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
-        let already = parent.as_ref().filter(|capsule| self.holds(&branch, capsule.id)).map(|capsule| capsule.turns.1);
+        let already = parent.as_ref().filter(|summary| self.holds(&branch, summary.id)).map(|summary| summary.turns.1);
         let choice = sources::choose(&light, up_to, already)?;
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
@@ -134,15 +134,15 @@ impl Core {
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
             SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
             SummaryAct::Edit { draft, text } => {
-                let kept = self.waiting(branch, draft)?.draft.capsule.kept.clone();
+                let kept = self.waiting(branch, draft)?.draft.summary.kept.clone();
                 self.recompose(branch, draft, Some(text), kept)
             }
             SummaryAct::Accept { draft } => self.accept(branch, draft),
             SummaryAct::Reject => self.reject(branch),
             SummaryAct::Stop => self.stop_making(branch),
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
-            SummaryAct::TakeBack { capsule } => self.take_back(branch, capsule),
-            SummaryAct::Rewrite { capsule, text } => self.rewrite(branch, capsule, &text),
+            SummaryAct::TakeBack { summary } => self.take_back(branch, summary),
+            SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),
             SummaryAct::Stats => self.memory_stats(branch),
         }
@@ -155,7 +155,7 @@ impl Core {
 
     fn keep_items(&mut self, branch: BranchId, draft: u64, items: &[usize]) -> Result<Answer, Failure> {
         let drafted = self.waiting(branch, draft)?;
-        let mut kept = drafted.draft.capsule.kept.clone();
+        let mut kept = drafted.draft.summary.kept.clone();
         let found = items.iter().map(|at| {
             let gone = || Failure::user(format!("The draft has no missing item {}.", at + 1));
             drafted.draft.dropped.get(*at).map(keep::keep).ok_or_else(gone)
@@ -169,8 +169,8 @@ impl Core {
         let drafted = self.waiting(branch, draft)?;
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let count = |text: &str| self.setup.counter.count(encoding, text);
-        let text = drafted.draft.capsule.text.clone().unwrap_or_default();
-        let mut kept = drafted.draft.capsule.kept.clone();
+        let text = drafted.draft.summary.text.clone().unwrap_or_default();
+        let mut kept = drafted.draft.summary.kept.clone();
         let heading = if kept.is_empty() { count(&format!("\n\n{}\n", keep::KEPT)) } else { 0 };
         let room = drafted.room().saturating_sub(heading);
         keep::add(&mut kept, keep::fill(&drafted.wanted, &text, room, &count));
@@ -178,7 +178,7 @@ impl Core {
     }
 
     fn unkeep(&mut self, branch: BranchId, draft: u64, item: usize) -> Result<Answer, Failure> {
-        let mut kept = self.waiting(branch, draft)?.draft.capsule.kept.clone();
+        let mut kept = self.waiting(branch, draft)?.draft.summary.kept.clone();
         if item >= kept.len() {
             return Err(Failure::user(format!("The draft keeps no item {}.", item + 1)));
         }
@@ -192,13 +192,13 @@ impl Core {
         branch: BranchId,
         draft: u64,
         body: Option<String>,
-        kept: Vec<Kept>,
+        kept: Vec<KeptSentence>,
     ) -> Result<Answer, Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let counter = self.setup.counter.clone();
         let drafted = self.waiting(branch, draft)?;
         let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
-        let source = if changed { SummarySource::User } else { drafted.draft.capsule.source };
+        let source = if changed { SummarySource::User } else { drafted.draft.summary.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
         Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
@@ -207,18 +207,18 @@ impl Core {
     /// Stores the draft and uses it.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let capsule = self.waiting(id, draft)?.draft.capsule.clone();
-        self.must_still_hold(&branch, &capsule)?;
-        let mut after = branch.capsules.clone();
-        let old = self.in_use(&branch, capsule.kind, &capsule.lane).map(|capsule| capsule.id);
-        after.retain(|id| Some(*id) != old && *id != capsule.id);
-        after.push(capsule.id);
-        let (from, to) = capsule.turns;
+        let summary = self.waiting(id, draft)?.draft.summary.clone();
+        self.must_still_hold(&branch, &summary)?;
+        let mut after = branch.summaries.clone();
+        let old = self.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
+        after.retain(|id| Some(*id) != old && *id != summary.id);
+        after.push(summary.id);
+        let (from, to) = summary.turns;
         let what = format!("summarized turns {from}–{to}");
-        let put = Write::PutCapsule { session: branch.session, capsule: Box::new(capsule.clone()), at: self.now() };
-        self.use_capsules(&branch, what, after, vec![put], |core| {
+        let put = Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.now() };
+        self.use_summaries(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
-                session.capsules.insert(capsule.id, LoadedSummary::new(capsule));
+                session.summaries.insert(summary.id, LoadedSummary::new(summary));
             }
         })?;
         self.summaries.drafts.waiting.remove(&id);
@@ -227,17 +227,17 @@ impl Core {
     }
 
     /// What was read must still be what is there, and nothing of it pinned or taken out since.
-    fn must_still_hold(&self, branch: &Branch, capsule: &Summary) -> Result<(), Failure> {
+    fn must_still_hold(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
-        let held = LoadedSummary::new(capsule.clone());
+        let held = LoadedSummary::new(summary.clone());
         let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
-        let read = capsule.covers.iter().flat_map(|cover| &cover.nodes).all(same);
-        let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(capsule, &mark.target));
+        let read = summary.covers.iter().flat_map(|cover| &cover.nodes).all(same);
+        let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
         if sight.on_path && sight.source.is_none() && read && !pinned {
             return Ok(());
         }
@@ -251,8 +251,8 @@ impl Core {
         let making =
             self.summaries.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
         let waiting = self.summaries.drafts.waiting.get(&id).map(|drafted| {
-            let capsule = &drafted.draft.capsule;
-            (capsule.lane.clone(), capsule.tip().unwrap_or_default())
+            let summary = &drafted.draft.summary;
+            (summary.lane.clone(), summary.tip().unwrap_or_default())
         });
         if !self.drop_draft(id) {
             return Err(Failure::user("There is no draft of a summary."));

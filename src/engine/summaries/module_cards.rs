@@ -54,7 +54,7 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
 pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
     let day = jiff::Timestamp::from_millisecond(card.generated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
-    let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.words(card.files.len()));
+    let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.to_text(card.files.len()));
     let label = format!(
         "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
         plain(&card.path),

@@ -17,7 +17,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::summary::accepted::{FileCover, SummarySource};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
-use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event, ModuleAct, Ticket, TurnEvent};
 use crate::engine::calls::auxiliary_call::AuxiliaryCall;
@@ -230,14 +230,14 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
                 id: card.path.clone(),
                 title: card.path.clone(),
                 note: "taken back; U restores it".into(),
-                editing: Editing::Not("Every version is taken back; U restores one."),
+                editing: Editability::Not("Every version is taken back; U restores one."),
                 goes: false,
                 versions: Vec::new(),
             });
         }
         let Some(thing) = things.last_mut() else { continue };
         if one.current {
-            let mut stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.words(card.files.len()));
+            let mut stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.to_text(card.files.len()));
             if let Some(names) = one.stale.as_ref().map(Staleness::names).filter(|names| !names.is_empty()) {
                 stale = format!("{stale} ({names})");
             }
@@ -249,7 +249,7 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
             thing.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
             thing.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
-            thing.editing = Editing::Here;
+            thing.editing = Editability::Here;
         }
         let at = thing.versions.len();
         thing.versions.push(Version {

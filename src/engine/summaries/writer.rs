@@ -16,7 +16,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Form;
-use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource};
+use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
@@ -103,7 +103,7 @@ impl Job {
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
         let wanted = Arc::new(RequiredFacts::of(&sources));
-        let covers: Vec<Cover> = sources.iter().map(cover).collect();
+        let covers: Vec<TurnCover> = sources.iter().map(cover).collect();
         let kept = self.carried(&covers);
         let (body, source, warnings) = match self.by {
             SummaryAuthor::Extractive => {
@@ -129,7 +129,7 @@ impl Job {
             turns: (number(sources.first()), number(sources.last())),
             files: Vec::new(),
             source_hash: Hash::default(),
-            parent: self.parent.as_ref().map(|capsule| capsule.id),
+            parent: self.parent.as_ref().map(|summary| summary.id),
             original_tokens: original,
             tokens: 0,
             kept: Vec::new(),
@@ -137,7 +137,7 @@ impl Job {
         let draft = SummaryDraft {
             number: self.number,
             branch: self.auxiliary_call.branch,
-            capsule: blank,
+            summary: blank,
             body: String::new(),
             dropped: Arc::from([]),
             looked_for: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
@@ -153,12 +153,12 @@ impl Job {
     }
 
     /// Words that a person had an older level keep and that are still among the sources.
-    fn carried(&self, covers: &[Cover]) -> Vec<Kept> {
-        let old = self.parent.iter().flat_map(|capsule| capsule.kept.clone()).filter(|kept| !kept.auto);
+    fn carried(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
+        let old = self.parent.iter().flat_map(|summary| summary.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
     }
 
-    fn extracted(&self, sources: &[SourceTurn], original: u32, kept: &[Kept]) -> String {
+    fn extracted(&self, sources: &[SourceTurn], original: u32, kept: &[KeptSentence]) -> String {
         let taken = self.count(&keep::joined("", kept));
         let target = Size::default().target(original).saturating_sub(taken);
         extract::extract(sources, target, &|text| self.count(text))
@@ -200,9 +200,9 @@ impl Job {
         for (done, run) in (0..).zip(chunks) {
             self.tell((done, of), 0);
             let chunk = &sources[run];
-            let whole = parts::told(chunk, usize::MAX);
+            let whole = parts::to_prompt_text(chunk, usize::MAX);
             let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
-            let text = if self.count(&whole) > room { parts::told(chunk, most) } else { whole };
+            let text = if self.count(&whole) > room { parts::to_prompt_text(chunk, most) } else { whole };
             let (text, end) = self.ask((done, of), chunk, &text, runs)?;
             if end == CallEnd::Truncated {
                 warnings.push("The model's summary was cut off at its output limit.".to_owned());
@@ -210,7 +210,7 @@ impl Job {
             answers.push(text);
         }
         let (text, found) = {
-            let text = parts::merged(&answers);
+            let text = parts::merge_answers(&answers);
             let (text, found) = secrets::mask(&text);
             (text.into_owned(), found)
         };
@@ -262,19 +262,19 @@ fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
 
 /// Tokens of a message as it would be sent whole.
 pub(crate) fn cost(head: &NodeHead, content: &Content, count: &dyn Fn(&str) -> u32) -> u32 {
-    let words = count(&render_forms::words(head.key, head.role, content, Form::NoState));
+    let words = count(&render_forms::message_text(head.key, head.role, content, Form::NoState));
     let calls = content.calls().map(|(_, name, args)| count(name) + count(args) + CALL_FRAMING);
     calls.fold(words.saturating_add(MESSAGE_FRAMING), u32::saturating_add)
 }
 
-fn cover(turn: &SourceTurn) -> Cover {
+fn cover(turn: &SourceTurn) -> TurnCover {
     let nodes = turn.messages.iter().map(|message| (message.node, message.content)).collect();
-    Cover { user: turn.user, tip: turn.tip, nodes }
+    TurnCover { user: turn.user, tip: turn.tip, nodes }
 }
 
 /// What of a message is read: its words without a state block; of a tool's result the first lines that tell of an error.
 pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
-    let words = render_forms::words(head.key, head.role, content, Form::NoState);
+    let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {
         return words;
     }

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::trace::{Done, RunTools, ToolObserver, ToolOutput, ToolSpec};
+use crate::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec};
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         deed: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
-    ) -> Done {
+    ) -> ToolOutcome {
         match self.added.target(name, args) {
-            Some(_) => Done::said(self.added.look(name, args, &|| watch.cancelled())),
+            Some(_) => ToolOutcome::unchanged(self.added.look(name, args, &|| watch.cancelled())),
             None => self.inner.carry_out(name, args, deed, hunks, watch),
         }
     }
@@ -58,7 +58,7 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         }
     }
 
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
+    fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
         self.inner.over(name, args, text)
     }
 

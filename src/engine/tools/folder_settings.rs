@@ -4,7 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::folder_settings::{FileStanding, FolderSettings};
+use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
 
@@ -51,7 +51,7 @@ impl Core {
         let card = self.folder_card();
         let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
         let Some(file) = self.setup.folder.clone().filter(|_| {
-            card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != FileStanding::Faulty)
+            card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty)
         }) else {
             return Err(stale());
         };

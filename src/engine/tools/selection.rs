@@ -3,7 +3,7 @@
 
 use crate::context::render::tools_text;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::tool::mcp::{self, Offered};
+use crate::domain::tool::mcp::{self, OfferedTool};
 use crate::domain::tool::trace::ToolSpec;
 
 /// All of the program's own tools, where they are switched off.
@@ -13,7 +13,7 @@ pub(crate) const OWN: &str = "*";
 /// with its place among all.
 pub(crate) fn switched(
     own: Vec<ToolSpec>,
-    offered: &[Offered],
+    offered: &[OfferedTool],
     off: &[String],
 ) -> (Vec<ToolSpec>, Vec<(usize, ToolSpec)>) {
     let none = off.iter().any(|key| key == OWN);
@@ -31,7 +31,7 @@ pub(crate) fn switched(
 }
 
 /// The tools that go with a branch's calls.
-pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[Offered], off: &[String]) -> Vec<ToolSpec> {
+pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[OfferedTool], off: &[String]) -> Vec<ToolSpec> {
     switched(own, offered, off).0
 }
 
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_is_off_keeps_its_place() {
-        let offered = [("a", "one"), ("a", "two"), ("b", "one")].map(|(server, tool)| Offered {
+        let offered = [("a", "one"), ("a", "two"), ("b", "one")].map(|(server, tool)| OfferedTool {
             spec: spec(&format!("mcp__{server}__{tool}")),
             server: server.into(),
             tool: tool.into(),

@@ -1,7 +1,7 @@
 //! The doctor's report on tool servers: their names, transport, state and faults. Starts none of them.
 //! Not for: using them (`servers`).
 
-use crate::domain::tool::cards::FileWord;
+use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
@@ -37,7 +37,7 @@ impl Core {
     }
 
     fn state_of(&self, spec: &ServerSpec, file: Option<&FolderFile>) -> State {
-        let word = file.map_or(FileWord::Yes, |file| self.file_word(file.digest));
+        let word = file.map_or(FileDecision::Yes, |file| self.file_word(file.digest));
         let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
         let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
         if !mcp::BUILT {
@@ -46,13 +46,13 @@ impl Core {
         if spec.disabled {
             return still("disabled", "disabled in its settings", "");
         }
-        if word == FileWord::No {
+        if word == FileDecision::No {
             return still("refused", "you denied the file that names it", "`pleach mcp use` asks again.");
         }
         if let Some((why, todo)) = mcp::missing(spec) {
             return State("missing", Some(false), why, todo);
         }
-        if word == FileWord::Waits {
+        if word == FileDecision::Waits {
             return still("waits", "the file that names it needs your approval", "`pleach mcp use` shows it and asks.");
         }
         if !self.tools.trusted {

@@ -9,7 +9,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::FileWord;
+use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{
@@ -94,7 +94,7 @@ impl Core {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
         if let Some(file) = &named.file
-            && self.file_word(file.digest) == FileWord::Yes
+            && self.file_word(file.digest) == FileDecision::Yes
             && let Ok(servers) = &file.servers
         {
             let own: BTreeSet<&str> = named.servers.iter().map(|spec| spec.name.as_str()).collect();
@@ -107,15 +107,15 @@ impl Core {
         format!("mcp.file.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    pub(crate) fn file_word(&self, digest: Hash) -> FileWord {
+    pub(crate) fn file_word(&self, digest: Hash) -> FileDecision {
         let kept = self.store.setting(&self.file_key()).ok().flatten();
         match kept
             .and_then(|text| serde_json::from_str::<FolderAnswer>(&text).ok())
             .filter(|said| said.digest == digest)
         {
-            None => FileWord::Waits,
-            Some(said) if said.yes => FileWord::Yes,
-            Some(_) => FileWord::No,
+            None => FileDecision::Waits,
+            Some(said) if said.yes => FileDecision::Yes,
+            Some(_) => FileDecision::No,
         }
     }
 
@@ -127,7 +127,7 @@ impl Core {
         match &file.servers {
             Err(why) => self
                 .say(Event::Program(ProgramEvent::Notice(format!("{} of this folder is not used: {why}.", file.path)))),
-            Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileWord::Waits => {
+            Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileDecision::Waits => {
                 let count = servers.len();
                 let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;

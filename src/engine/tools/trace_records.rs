@@ -5,7 +5,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::resolution;
-use crate::domain::tool::trace::{Done, Texts, ToolStatus, ToolTrace};
+use crate::domain::tool::trace::{FileTexts, ToolOutcome, ToolStatus, ToolTrace};
 use crate::engine::turns::stream::preview;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -22,8 +22,8 @@ pub(crate) fn kept(store: &Store, session: SessionId, id: &str) -> Option<String
 }
 
 /// Records the result of a call in its trace.
-pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64) {
-    let Done { output, changed, exit, cut } = done;
+pub(crate) fn ended(trace: &mut ToolTrace, done: &ToolOutcome, tokens: u32, millis: u64) {
+    let ToolOutcome { output, changed, exit, cut } = done;
     trace.status = Some(output.status);
     trace.bytes = output.body.len() as u64;
     trace.truncated_from = Some(output.full_bytes).filter(|full| *full > trace.bytes);
@@ -36,7 +36,7 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64
     trace.more.back = cut.as_ref().map(|cut| cut.back.clone());
     trace.more.kept = cut.as_ref().and_then(|cut| cut.full.as_ref()).map(|full| full.len() as u64);
     let hash = |text: &Option<Arc<str>>| text.as_ref().map(|text| Hash::of(text.as_bytes()));
-    let texts = |change: &FileChange| Texts {
+    let texts = |change: &FileChange| FileTexts {
         path: change.path.clone(),
         before: hash(&change.before),
         after: hash(&change.after),
@@ -45,7 +45,7 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &Done, tokens: u32, millis: u64
 }
 
 /// The write that stores the part of a result that the model does not get.
-pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &Done) -> Vec<Write> {
+pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &ToolOutcome) -> Vec<Write> {
     let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
     full.map(|full| output(session, trace, full)).into_iter().collect()
 }

@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::trace::{Texts, ToolTrace};
+use crate::domain::tool::trace::{FileTexts, ToolTrace};
 use crate::engine::api::{Answer, TraceAct, TraceWhole};
 use crate::engine::core::Core;
 use crate::tools;
@@ -45,7 +45,7 @@ impl Core {
             Ok(self.store.file_text(session, hash)?.map(|text| Some(Arc::from(text))))
         };
         let mut files: Vec<FileChange> = Vec::new();
-        for Texts { path, before, after } in &trace.more.files {
+        for FileTexts { path, before, after } in &trace.more.files {
             if let (Some(before), Some(after)) = (text(*before)?, text(*after)?) {
                 files.push(tools::compared(path, before, after.as_deref()));
             }
@@ -57,7 +57,7 @@ impl Core {
     /// The result as the model got it.
     pub(crate) fn result_of(&self, trace: &ToolTrace) -> Option<String> {
         match trace.node {
-            Some(node) => self.content(node).ok().map(|content| content.words()),
+            Some(node) => self.content(node).ok().map(|content| content.plain_text()),
             None => self.store.tool_output(trace.run, &trace.call_id).ok().flatten(),
         }
     }

@@ -12,7 +12,7 @@ use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::operation::Change;
 use crate::domain::planning::plan::{ContextPlan, Reason, Row, Verdict};
-use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::trace::RunTools;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
@@ -305,7 +305,7 @@ impl Ground {
 fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
     if kind == EditableKind::Rules {
-        note.extend([item.stands.short().to_owned(), item.stands.words()]);
+        note.extend([item.stands.short().to_owned(), item.stands.to_text()]);
         note.dedup();
         if !item.about.is_empty() {
             note.push(format!("for {}", item.about));
@@ -317,16 +317,16 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     note.push(format!("{} est. tokens", grouped(u64::from(item.tokens))));
     note.extend(item.notes.iter().cloned());
     let editing = match kind {
-        EditableKind::Rules if item.writable => Editing::Here,
-        EditableKind::Rules if item.left > 0 => Editing::Not(
+        EditableKind::Rules if item.writable => Editability::Here,
+        EditableKind::Rules if item.left > 0 => Editability::Not(
             "The file is larger than pleach reads; edit it in \
             place.",
         ),
         EditableKind::Rules if item.stands == RuleState::Untrusted => {
-            Editing::Not("This folder is not trusted; /trust-folder changes that.")
+            Editability::Not("This folder is not trusted; /trust-folder changes that.")
         }
-        EditableKind::Rules => Editing::Not("It is outside this folder; edit it in place."),
-        _ => Editing::Not("A skill is edited in place; a adds it to the message."),
+        EditableKind::Rules => Editability::Not("It is outside this folder; edit it in place."),
+        _ => Editability::Not("A skill is edited in place; a adds it to the message."),
     };
     let version = Version { what: "as it is now".into(), at: None, text: item.text, current: true, from: None };
     Editable {
@@ -335,7 +335,7 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
         title: item.title,
         note: note.join("; "),
         editing,
-        goes: item.stands.goes() || (kind == EditableKind::Skills && item.stands == RuleState::Waits),
+        goes: item.stands.is_sent() || (kind == EditableKind::Skills && item.stands == RuleState::Waits),
         versions: if item.stands == RuleState::Untrusted { Vec::new() } else { vec![version] },
     }
 }
@@ -376,8 +376,8 @@ mod tests {
             };
             thing(kind, item).editing
         };
-        let not = |editing, word: &str| matches!(editing, Editing::Not(why) if why.contains(word));
-        assert_eq!(edits(EditableKind::Rules, true, 0, RuleState::Goes), Editing::Here);
+        let not = |editing, word: &str| matches!(editing, Editability::Not(why) if why.contains(word));
+        assert_eq!(edits(EditableKind::Rules, true, 0, RuleState::Goes), Editability::Here);
         assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Goes), "outside"));
         assert!(not(edits(EditableKind::Rules, false, 9, RuleState::Goes), "larger"));
         assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Untrusted), "not trusted"));

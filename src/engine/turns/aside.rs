@@ -259,7 +259,7 @@ fn answered(asked: &NodeHead, aside: &Aside) -> Node {
         bytes: content.bytes(),
         calls: 0,
         content: Some(content.hash()),
-        preview: NodeHead::preview_of(&content.words()),
+        preview: NodeHead::preview_of(&content.plain_text()),
         model: Some(aside.card.model.clone()),
         ..asked.clone()
     };

@@ -164,7 +164,7 @@ impl Core {
         }
         let session = self.sessions.current()?.card.id;
         let mut rules = self.kept_rules(scope, session);
-        let words = rule.words();
+        let words = rule.to_text();
         let before = rules.len();
         rules.retain(|known| *known != rule);
         if !on && rules.len() == before {
@@ -203,7 +203,8 @@ impl Core {
         let searches: Vec<NodeId> =
             traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
         let found = self.store.nodes(&searches)?;
-        let found: HashMap<NodeId, String> = found.iter().map(|node| (node.head.id, node.content.words())).collect();
+        let found: HashMap<NodeId, String> =
+            found.iter().map(|node| (node.head.id, node.content.plain_text())).collect();
         let mut count = 0;
         let mut denied = BTreeSet::new();
         for trace in &traces {
@@ -296,7 +297,7 @@ pub(crate) fn by_rule(
         return Ok((Consent::No { why: Some(why) }, Some("pleach".into())));
     }
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
-    let words = rule.map(Rule::words);
+    let words = rule.map(Rule::to_text);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
         Verdict::Deny => Consent::No {

@@ -9,7 +9,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::tokens::Certainty;
-use crate::domain::tool::trace::{Done, More, ToolOutput, ToolStatus, ToolTrace};
+use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
 use crate::engine::api::{Event, ProgramEvent, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
@@ -223,7 +223,7 @@ impl Core {
             word: None,
             exit: None,
             changed: Vec::new(),
-            more: More::default(),
+            more: TraceDetails::default(),
         });
         live.traces = traces.collect();
         let episode = AnswerCalls {
@@ -246,7 +246,7 @@ impl Core {
         }
     }
 
-    fn tool_ended(&mut self, branch: BranchId, index: usize, done: Done, millis: u64) {
+    fn tool_ended(&mut self, branch: BranchId, index: usize, done: ToolOutcome, millis: u64) {
         self.answered(branch, index);
         if let Some(session) = self.turns.live.get(&branch).map(|live| live.session) {
             self.changed_files(session, &done.changed);

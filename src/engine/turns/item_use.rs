@@ -81,7 +81,7 @@ fn uses(answer: &AnswerToCheck, calls: &[ToolUse]) -> CallUses {
         })
         .collect();
     let known: Vec<String> = rest.iter().map(|row| text_of_others(row, &answer.contents)).collect();
-    let said = render_forms::words(answer.plan.id, Role::Assistant, &answer.said, Form::NoState);
+    let said = render_forms::message_text(answer.plan.id, Role::Assistant, &answer.said, Form::NoState);
     let found = find_uses(&sent, &known.join("\n"), &said, calls);
     let items = items.iter().zip(found).filter_map(|(row, by)| {
         let section = row.section()?;
@@ -95,7 +95,7 @@ fn text(row: &Row, contents: &Contents) -> String {
     let block = row.text.and_then(|text| contents.blocks.get(&text)).map(ToString::to_string);
     let messages = row.items.iter().filter_map(|item| {
         let content = contents.messages.get(&item.key)?;
-        Some(render_forms::words(item.key, item.role, content, item.form))
+        Some(render_forms::message_text(item.key, item.role, content, item.form))
     });
     block.into_iter().chain(messages).collect::<Vec<_>>().join("\n")
 }

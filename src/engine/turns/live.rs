@@ -266,7 +266,7 @@ pub(crate) fn new_head(
         hidden: false,
         imported: false,
         content: Some(content.hash()),
-        preview: NodeHead::preview_of(&content.words()),
+        preview: NodeHead::preview_of(&content.plain_text()),
         model: None,
         name: None,
         lane: lane.to_owned(),

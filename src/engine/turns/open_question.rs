@@ -6,7 +6,7 @@ use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::tuning::Choose;
+use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::plans::snapshot::Snapshot;
 
 /// What the model is asked for beside its state block, under policies with lanes.
@@ -25,7 +25,7 @@ pub(crate) fn text(pending: &PendingQuestion) -> String {
 /// question came in the lane since, it has not expired by the messages' own times, the message replies to nothing else, and
 /// its words are of the awaited type.
 pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQuestion> {
-    if snapshot.rules.policy.choose != Choose::Lane {
+    if snapshot.rules.policy.choose != TurnSelection::Lane {
         return None;
     }
     let state = snapshot.state.as_ref()?;

@@ -143,7 +143,7 @@ impl Core {
         let (mut changes, mut asks) = (Vec::new(), Vec::new());
         for (turn, step) in self.decided(&scene, &touches, &after)? {
             let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
-            let words = step.why.words();
+            let words = step.why.to_text();
             if step.to == ItemChange::Suggest {
                 asks.push(suggested(&scene, turn, words));
                 done.said.push(format!("Suggested pin: turn {}; the overlay shows it.", scene.number(turn)));
@@ -212,11 +212,11 @@ impl Core {
             texts.extend(text.map(|text| (turn, references::symbols(text))));
         }
         let asked = self.asked_words(scene)?;
-        let said = render_forms::words(scene.head.key, Role::Assistant, content, Form::NoState);
+        let said = render_forms::message_text(scene.head.key, Role::Assistant, content, Form::NoState);
         let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
         let path = scene.path;
         for (turns, text) in refers.iter_mut().zip([&asked, &said]) {
-            for name in references::named(text) {
+            for name in references::find_references(text) {
                 let key = self.named(&name, scene.session, &path.slots, &path.turns)?;
                 turns.extend(key.and_then(|key| scene.turn_of(key)));
             }
@@ -260,7 +260,7 @@ impl Core {
     /// What the person asked in the turn that ends.
     fn asked_words(&self, scene: &TurnEndInput<'_>) -> Result<String, Failure> {
         let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
-        Ok(node.map(|content| content.words()).unwrap_or_default())
+        Ok(node.map(|content| content.plain_text()).unwrap_or_default())
     }
 
     /// The older turn to which the turn's message replies.

@@ -3,9 +3,9 @@
 //! Not for: the list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
 
 use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::mcp::{self, Offered, PREFIX, ToolServers};
+use crate::domain::tool::mcp::{self, OfferedTool, PREFIX, ToolServers};
 use crate::domain::tool::trace::{
-    Done, RunTools, ShortenedResult, ToolObserver, ToolOutput, ToolSpec, ToolStatus, in_lines,
+    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, in_lines,
 };
 use crate::engine::tools::selection::{OWN, specs};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct Runner {
     pub(crate) own: Arc<dyn RunTools>,
     pub(crate) foreign: Arc<dyn ToolServers>,
-    pub(crate) offered: Arc<Vec<Offered>>,
+    pub(crate) offered: Arc<Vec<OfferedTool>>,
     pub(crate) off: Vec<String>,
     /// Bytes of a result that the model reads.
     pub(crate) limit: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    fn offered(&self, name: &str) -> Option<&Offered> {
+    fn offered(&self, name: &str) -> Option<&OfferedTool> {
         self.offered.iter().find(|tool| tool.spec.name == name)
     }
 
@@ -43,7 +43,7 @@ impl Runner {
     }
 
     /// Calls a server's tool; of a result that is too long the model reads the ends, and the rest is kept.
-    fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> Done {
+    fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> ToolOutcome {
         let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
             return whole(self.foreign.call(server, tool, args, self.limit, watch));
         };
@@ -60,7 +60,10 @@ impl Runner {
         );
         let back = format!("{short} with path {path}, from line {line} on");
         let cut = Some(ShortenedResult { back, full: Some(output.body) });
-        Done { cut, ..Done::said(ToolOutput { status: output.status, body, full_bytes: output.full_bytes }) }
+        ToolOutcome {
+            cut,
+            ..ToolOutcome::unchanged(ToolOutput { status: output.status, body, full_bytes: output.full_bytes })
+        }
     }
 
     fn refused(name: &str) -> ToolOutput {
@@ -98,7 +101,7 @@ impl RunTools for Runner {
         deed: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
-    ) -> Done {
+    ) -> ToolOutcome {
         match deed {
             ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
             _ => self.own.carry_out(name, args, deed, hunks, watch),
@@ -109,13 +112,13 @@ impl RunTools for Runner {
         self.own.run(name, args, cancelled)
     }
 
-    fn over(&self, name: &str, args: &str, text: &str) -> Done {
-        if self.is_off(name) { Done::said(Self::refused(name)) } else { self.own.over(name, args, text) }
+    fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
+        if self.is_off(name) { ToolOutcome::unchanged(Self::refused(name)) } else { self.own.over(name, args, text) }
     }
 }
 
 /// A result of which nothing more is kept than the model reads.
-fn whole(output: ToolOutput) -> Done {
+fn whole(output: ToolOutput) -> ToolOutcome {
     let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
-    Done { cut: back.map(|back| ShortenedResult { back, full: None }), ..Done::said(output) }
+    ToolOutcome { cut: back.map(|back| ShortenedResult { back, full: None }), ..ToolOutcome::unchanged(output) }
 }

@@ -15,8 +15,8 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::domain::planning::plan::{Anchor, ContextPlan};
 use crate::domain::tool::consent::{PendingApproval, ToolEffect};
-use crate::domain::tool::rerun::AgainView;
-use crate::domain::tool::trace::{Done, ToolTrace};
+use crate::domain::tool::rerun::Rerun;
+use crate::domain::tool::trace::{ToolOutcome, ToolTrace};
 use crate::engine::api::{AsideView, Draft, Ticket};
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::worker::Solved;
@@ -187,7 +187,7 @@ pub(crate) struct AnswerToCheck {
 /// The rerun under way.
 pub(crate) struct RunningCall {
     pub(crate) session: SessionId,
-    pub(crate) view: AgainView,
+    pub(crate) view: Rerun,
     /// The original result.
     pub(crate) before: Option<String>,
     /// Where to send the decision.
@@ -200,5 +200,5 @@ pub(crate) enum RerunEvent {
     /// The call was parsed and waits for a decision.
     Wants(ToolEffect, Sender<CallDecision>),
     /// It ended.
-    Ended(Box<Done>, u64),
+    Ended(Box<ToolOutcome>, u64),
 }

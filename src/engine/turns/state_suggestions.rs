@@ -48,7 +48,7 @@ impl Core {
         content: &Content,
         end: End,
     ) -> Result<StateSuggestions, Failure> {
-        let Some(block) = state::find(&content.words(), end == End::Complete) else {
+        let Some(block) = state::find(&content.plain_text(), end == End::Complete) else {
             return Ok(StateSuggestions::default());
         };
         let mut asked = state_suggestions::read(&block.text);
@@ -199,7 +199,7 @@ impl Core {
     /// Whether a message says these words in this order, its state block aside.
     fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
-        let said = render_forms::words(head.key, head.role, &self.content(id)?, form);
+        let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
         Ok(format!(" {} ", memory::normalised(&said)).contains(&format!(" {words} ")))
     }
 }

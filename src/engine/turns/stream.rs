@@ -8,7 +8,7 @@ use crate::domain::call::provider::{Delta, Outcome, Provider, Wire};
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::trace::Done;
+use crate::domain::tool::trace::ToolOutcome;
 use crate::engine::jobs::Jobs;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -35,7 +35,7 @@ pub(crate) enum Report {
     /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
-    ToolEnded { run: RunId, index: usize, done: Box<Done>, millis: u64 },
+    ToolEnded { run: RunId, index: usize, done: Box<ToolOutcome>, millis: u64 },
 }
 
 /// A call's thread.

@@ -5,7 +5,7 @@ use super::stream::Report;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::tool::consent::{Consent, ToolEffect};
-use crate::domain::tool::trace::{self, Done, KEPT, RunTools, ToolObserver, ToolOutput, ToolStatus, kept_path};
+use crate::domain::tool::trace::{self, KEPT, RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::jobs::Jobs;
 use crate::store::Store;
@@ -69,12 +69,12 @@ impl AnswerCalls {
     }
 }
 
-fn said(status: ToolStatus, body: String) -> Done {
-    Done::said(ToolOutput { status, full_bytes: body.len() as u64, body })
+fn said(status: ToolStatus, body: String) -> ToolOutcome {
+    ToolOutcome::unchanged(ToolOutput { status, full_bytes: body.len() as u64, body })
 }
 
 /// The end of a call for which there was no thread.
-pub(crate) fn lost_call(failure: &Failure) -> Done {
+pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
     said(ToolStatus::Failed, format!("[failed] {}", failure.what))
 }
 
@@ -108,7 +108,7 @@ struct ActiveCall<'a> {
 
 impl SingleCall<'_> {
     /// `began`: when the tool did, once there was a word.
-    pub(crate) fn go(&self, began: &mut Instant) -> Done {
+    pub(crate) fn go(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
         }
@@ -127,7 +127,7 @@ impl SingleCall<'_> {
             None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
                 Ok(Ok(deed)) => deed,
-                Ok(Err(output)) => return Done::said(output),
+                Ok(Err(output)) => return ToolOutcome::unchanged(output),
                 Err(_) => return broken(),
             },
         };

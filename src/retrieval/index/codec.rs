@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_come_back(steps in proptest::collection::vec((0_u32..500, 1_u32..300), 0..60)) {
+        fn lists_round_trip(steps in proptest::collection::vec((0_u32..500, 1_u32..300), 0..60)) {
             let (mut bytes, mut next, mut put_in) = (Vec::new(), 0, Vec::new());
             for (step, count) in steps {
                 let posting = Posting { passage: next + step, count };

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_just_the_limit_is_one_passage() {
+    fn text_at_the_limit_is_one_passage() {
         assert_eq!([400, 401].map(|length| passages_of(&"x".repeat(length), 100).len()), [1, 2]);
     }
 

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn sealing_changes_nothing_and_purging_takes_out() {
+    fn sealing_changes_nothing_and_purging_removes() {
         let mut segment = Segment::open(0);
         for passage in 0..50_u64 {
             segment.add(vec![1, passage % 3 + 10, passage % 3 + 10]);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_segment_asks_its_source() {
+    fn a_forgotten_segment_reads_its_source() {
         let mut segment = Segment::open(0);
         segment.add(vec![7]);
         segment.seal();

@@ -36,7 +36,7 @@ pub struct Entry<'a> {
 
 /// An indexed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Known {
+pub struct IndexedMessage {
     /// The node's key; zero after removal.
     pub key: Hash,
     /// Time in seconds since 1970; `i64::MIN` if unknown.
@@ -90,7 +90,7 @@ pub struct Sealed {
 
 /// The open segment, stored so that it can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tail {
+pub struct OpenSegment {
     /// Number of passages.
     pub passages: u32,
     /// Messages whose words are in it.
@@ -103,7 +103,7 @@ pub struct Tail {
 #[derive(Default)]
 pub struct Index {
     analyzer: Analyzer,
-    messages: Vec<Known>,
+    messages: Vec<IndexedMessage>,
     by_key: HashMap<Hash, u32>,
     lengths: Vec<u16>,
     segments: Vec<Segment>,
@@ -144,7 +144,7 @@ impl Index {
                 open.add(terms);
             }
         }
-        self.messages.push(Known {
+        self.messages.push(IndexedMessage {
             key: entry.key,
             at: entry.at.unwrap_or(i64::MIN),
             lane: entry.lane,
@@ -228,7 +228,7 @@ impl Index {
     /// The open segment: its passages, the messages whose words are in it, and the bytes from which [`Index::resume`]
     /// continues. `None` if the last segment is sealed.
     #[must_use]
-    pub fn tail(&self) -> Option<Tail> {
+    pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
         let (segment, start) = (&self.segments[number], self.starts[number] as usize);
         if segment.is_sealed() {
@@ -240,7 +240,7 @@ impl Index {
         bytes.extend_from_slice(&header);
         segment.write_open(&mut bytes);
         let speak = self.messages[start..].iter().filter(|known| known.passages > 0);
-        Some(Tail { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
+        Some(OpenSegment { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
     }
 
     /// Number of passages in the open segment.
@@ -282,7 +282,7 @@ impl Index {
         let number = self.by_key.remove(key)?;
         let known = &mut self.messages[number as usize];
         let (first, count) = (known.first, u32::from(known.passages));
-        *known = Known { key: Hash::default(), passages: 0, tokens: 0, speaker: NOBODY, ..*known };
+        *known = IndexedMessage { key: Hash::default(), passages: 0, tokens: 0, speaker: NOBODY, ..*known };
         let segment = self.starts.partition_point(|start| *start <= number).saturating_sub(1);
         let part = &mut self.segments[segment];
         self.lengths[first as usize..(first + count) as usize].fill(0);
@@ -303,7 +303,7 @@ impl Index {
 
     /// The message with this number.
     #[must_use]
-    pub fn known(&self, number: u32) -> Option<&Known> {
+    pub fn known(&self, number: u32) -> Option<&IndexedMessage> {
         self.messages.get(number as usize)
     }
 
@@ -340,7 +340,7 @@ impl Index {
     /// Bytes in memory: of postings, and of data about messages.
     #[must_use]
     pub fn footprint(&self) -> (usize, usize) {
-        let table = size_of::<Known>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
+        let table = size_of::<IndexedMessage>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
         (self.segments.iter().map(Segment::bytes).sum(), self.messages.len() * table + self.lengths.len() * 2)
     }
 
@@ -405,7 +405,7 @@ struct Part {
     start: u32,
     first: u32,
     speakers: Vec<Speaker>,
-    messages: Vec<Known>,
+    messages: Vec<IndexedMessage>,
     lengths: Vec<u16>,
 }
 
@@ -433,7 +433,7 @@ fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
             return Err(RetrievalError::Damaged("a message stands outside its segment"));
         }
         let (passages, speaker, tokens) = (narrow(count)?, narrow(speaker)?, narrow(tokens)?);
-        known.push(Known { key, at, lane, first: first + local, passages, speaker, tokens, role });
+        known.push(IndexedMessage { key, at, lane, first: first + local, passages, speaker, tokens, role });
     }
     let lengths = (0..passages).map(|_| reader.small().and_then(narrow)).collect::<Result<_, _>>()?;
     if !reader.is_empty() {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn cues_stand_at_word_borders() {
+    fn cues_are_at_word_borders() {
         assert_eq!(past_cue("what you said earlier"), Some("earlier"));
         assert_eq!(past_cue("the players ago"), None);
         assert_eq!(past_cue("我们之前的决定"), Some("之前"));

@@ -237,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken(text in "\\PC{0,60}") {
+        fn any_text_is_accepted(text in "\\PC{0,60}") {
             for term_word in words_of(&text) {
                 prop_assert!(text.contains(term_word));
             }

@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn turning_keeps_angles(pair in (1_usize..700).prop_flat_map(|dims| {
+        fn rotation_keeps_angles(pair in (1_usize..700).prop_flat_map(|dims| {
             let one = || proptest::collection::vec(-1.0_f32..1.0, dims);
             (one(), one())
         })) {
@@ -209,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_come_back(values in proptest::collection::vec(-1e30_f32..1e30, 1..400)) {
+        fn bytes_round_trip(values in proptest::collection::vec(-1e30_f32..1e30, 1..400)) {
             let code = Code::of(&values).unwrap();
             let bytes = code.encode();
             prop_assert_eq!(bytes.len(), values.len() + 5);
@@ -217,7 +217,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn any_bytes_decode_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             if let Ok(code) = Code::decode(&bytes) {
                 prop_assert!(code.scale.is_finite() && code.dims() > 0);
             }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_vector_is_refused() {
+    fn invalid_vectors_are_refused() {
         assert!(matches!(Code::of(&[]), Err(VectorError::Size(0))));
         assert!(matches!(Code::of(&[1.0, f32::NAN]), Err(VectorError::NotANumber)));
         assert!(matches!(Code::of(&[f32::INFINITY]), Err(VectorError::NotANumber)));

@@ -95,7 +95,7 @@ impl FromIterator<u32> for DocSet {
 
 /// A document found.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Near {
+pub struct SimilarDoc {
     /// The document.
     pub doc: u32,
     /// Cosine with the question, -1 to 1.
@@ -213,13 +213,18 @@ impl VectorIndex {
 
     /// The `most` documents most similar to the question, best first; among equals the smaller number first. Limited to
     /// `allowed`, if given. Nothing is similar to the zero vector.
-    pub fn nearest(&self, question: &[f32], most: usize, allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
+    pub fn nearest(
+        &self,
+        question: &[f32],
+        most: usize,
+        allowed: Option<&DocSet>,
+    ) -> Result<Vec<SimilarDoc>, VectorError> {
         let Some(query) = self.query(question)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
         let scored = SCORED.max(most.saturating_mul(SCORED_EACH)).max(self.len() / SCORED_SHARE);
         let few = allowed.map_or(self.len(), DocSet::len) <= scored;
         let slots = if few { self.slots(allowed) } else { self.scan(&query, allowed, scored).places() };
         let mut found = self.cosines_of(&query, &slots);
-        let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
+        let order = |a: &SimilarDoc, b: &SimilarDoc| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
         if found.len() > most {
             found.select_nth_unstable_by(most - 1, order);
             found.truncate(most);
@@ -230,24 +235,14 @@ impl VectorIndex {
 
     /// The similarity of every allowed document to the question by its full values, in the order of the documents'
     /// numbers.
-    pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<Near>, VectorError> {
+    pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<SimilarDoc>, VectorError> {
         let slots = self.slots(allowed);
         let mut found = match self.query(question)? {
             Some(query) => self.cosines_of(&query, &slots),
-            None => slots.iter().map(|slot| Near { doc: self.docs[*slot as usize], cosine: 0.0 }).collect(),
+            None => slots.iter().map(|slot| SimilarDoc { doc: self.docs[*slot as usize], cosine: 0.0 }).collect(),
         };
         found.sort_unstable_by_key(|near| near.doc);
         Ok(found)
-    }
-
-    /// The similarity of each of these documents to the question; `None` for those without a vector.
-    pub fn cosines_for(&self, question: &[f32], docs: &[u32]) -> Result<Vec<Option<f32>>, VectorError> {
-        let query = self.query(question)?;
-        let places: Vec<Option<u32>> = docs.iter().map(|doc| self.places.get(doc).copied()).collect();
-        let slots: Vec<u32> = places.iter().copied().flatten().collect();
-        let mut found = query.map(|query| self.cosines_of(&query, &slots)).unwrap_or_default().into_iter();
-        let cosine = |place: Option<u32>| place.map(|_| found.next().map_or(0.0, |near| near.cosine));
-        Ok(places.into_iter().map(cosine).collect())
     }
 
     fn query(&self, question: &[f32]) -> Result<Option<Query>, VectorError> {
@@ -301,13 +296,13 @@ impl VectorIndex {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
-    fn cosines_of(&self, query: &Query, slots: &[u32]) -> Vec<Near> {
+    fn cosines_of(&self, query: &Query, slots: &[u32]) -> Vec<SimilarDoc> {
         let mut sums = vec![0; slots.len()];
         Products { query: &query.values, values: &self.values, slots, out: &mut sums }.fill();
         let near = |(slot, sum): (&u32, i32)| {
             let slot = *slot as usize;
             let cosine = (sum as f32 * query.scale * self.scales[slot]).clamp(-1.0, 1.0);
-            Near { doc: self.docs[slot], cosine }
+            SimilarDoc { doc: self.docs[slot], cosine }
         };
         slots.iter().zip(sums).map(near).collect()
     }

@@ -194,7 +194,7 @@ mod tests {
 
     /// Large scans run in parts, small ones at once; both must find the same.
     #[test]
-    fn parts_find_what_one_scan_finds() {
+    fn parallel_scans_equal_one_scan() {
         let count = WORTH_SCANNING + 77;
         let scrambled = |n: usize| (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let blocks: Vec<[u64; LANES]> = (0..count.div_ceil(LANES))

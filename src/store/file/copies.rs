@@ -3,7 +3,7 @@
 
 use super::backup;
 use super::pool::reader;
-use crate::domain::base::damage::BackupFate;
+use crate::domain::base::damage::BackupOutcome;
 use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::transaction::WriteTransaction;
@@ -36,11 +36,11 @@ impl Store {
     /// A copy after `act`.
     fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> Holding {
         let file = PathBuf::from(&backup.path);
-        let kept = Holding { backup, removed: 0, fate: BackupFate::Kept, older, fault: None };
+        let kept = Holding { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
         let left = match self.left_in(&file) {
             Ok(left) => left,
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
-                return Holding { fate: BackupFate::Deleted, ..kept };
+                return Holding { fate: BackupOutcome::Deleted, ..kept };
             }
             Err(error) => return Holding { fault: Some(format!("it cannot be read: {error}")), ..kept },
         };
@@ -50,11 +50,11 @@ impl Store {
         }
         // One from before a change of the schema is for the older program: written anew, that could not read it.
         let (fate, done) = if act == BackupAct::Rewrite && !older {
-            (BackupFate::Rewritten, self.remove_in(&file, &left))
+            (BackupOutcome::Rewritten, self.remove_in(&file, &left))
         } else {
             let gone = std::fs::remove_file(&file);
             let refused = |error| StoreError::Sql(format!("it could not be deleted: {error}"));
-            (BackupFate::Deleted, gone.map_err(refused))
+            (BackupOutcome::Deleted, gone.map_err(refused))
         };
         let bytes = std::fs::metadata(&file).map_or(kept.backup.bytes, |file| file.len());
         let backup = BackupCard { bytes, ..kept.backup.clone() };

@@ -28,7 +28,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
         state: None,
         offered: None,
         reply: row.get(11)?,
-        capsules: row.get::<_, Json<_>>(12)?.0,
+        summaries: row.get::<_, Json<_>>(12)?.0,
     };
     Ok((row.get(0)?, branch))
 }
@@ -109,7 +109,7 @@ fn put(tx: &WriteTransaction<'_>, branch: &Branch) -> Result<(), StoreError> {
             &Json(&branch.overrides),
             &branch.anchor.as_ref().map(Json),
             &branch.reply,
-            &Json(&branch.capsules),
+            &Json(&branch.summaries),
         ],
     )?;
     let row = tx.conn.last_insert_rowid();

@@ -8,7 +8,7 @@ use crate::domain::conversation::mark::Mark;
 use crate::domain::conversation::message::{Content, Part};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
-use crate::domain::tool::trace::{More, ToolTrace};
+use crate::domain::tool::trace::{ToolTrace, TraceDetails};
 use crate::store::sql::Json;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
@@ -156,7 +156,7 @@ fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<()
 /// Counts are kept by the hash of what was counted: the content, all its words, or one part.
 fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
     let mut keys: Vec<Hash> = hash.into_iter().collect();
-    keys.push(Hash::of(said.words().as_bytes()));
+    keys.push(Hash::of(said.plain_text().as_bytes()));
     for part in &said.parts {
         match part {
             Part::Text { text } | Part::Reasoning { text } => keys.push(Hash::of(text.as_bytes())),
@@ -211,7 +211,7 @@ fn traces(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Resul
             trace.args.clear();
             trace.preview.clear();
             changed.extend(std::mem::take(&mut trace.changed));
-            trace.more = More { again: trace.more.again, ..More::default() };
+            trace.more = TraceDetails { again: trace.more.again, ..TraceDetails::default() };
             tx.run("DELETE FROM tool_output WHERE run = ?1 AND call_id = ?2", &[&trace.run, &trace.call_id])?;
             tx.run("UPDATE tool_trace SET body = ?2 WHERE n = ?1", &[&n, &Json(&trace)])?;
         }

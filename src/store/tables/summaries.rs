@@ -1,9 +1,9 @@
-//! Capsules with what they cover, which of them a branch uses, and the figures of each compression.
-//! Not for: which capsule goes with a call (`engine`).
+//! Summaries with what they cover, which of them a branch uses, and the figures of each compression.
+//! Not for: which summary goes with a call (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::summary::accepted::{Cover, Summary};
+use crate::domain::summary::accepted::{Summary, TurnCover};
 use crate::store::Store;
 use crate::store::sql::Json;
 use crate::store::transaction::WriteTransaction;
@@ -11,11 +11,11 @@ use crate::store::types::{Compression, StoreError};
 use std::collections::HashMap;
 
 impl Store {
-    /// A session's capsules, oldest first.
-    pub fn capsules(&self, session: SessionId) -> Result<Vec<Summary>, StoreError> {
+    /// A session's summaries, oldest first.
+    pub fn summaries(&self, session: SessionId) -> Result<Vec<Summary>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
-            let mut covers: HashMap<i64, Vec<Cover>> = HashMap::new();
+            let mut covers: HashMap<i64, Vec<TurnCover>> = HashMap::new();
             let mut query = view.prepare_cached(
                 "SELECT c.capsule, c.seq, c.user, c.tip, c.node, c.content
                  FROM capsule JOIN capsule_cover AS c ON c.capsule = capsule.n
@@ -25,7 +25,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let of = covers.entry(row.get(0)?).or_default();
                 if row.get::<_, i64>(1)? == 0 {
-                    of.push(Cover { user: row.get(2)?, tip: row.get(3)?, nodes: Vec::new() });
+                    of.push(TurnCover { user: row.get(2)?, tip: row.get(3)?, nodes: Vec::new() });
                 }
                 if let Some(cover) = of.last_mut() {
                     cover.nodes.push((row.get(4)?, row.get(5)?));
@@ -52,7 +52,7 @@ impl Store {
             )?;
             let rows = query.query_map([session], |row| {
                 Ok(Compression {
-                    capsule: row.get(0)?,
+                    summary: row.get(0)?,
                     original: row.get(1)?,
                     compressed: row.get(2)?,
                     at: row.get(3)?,
@@ -63,30 +63,30 @@ impl Store {
     }
 }
 
-/// A capsule with its figures; one that is known keeps its row, and gets its text back if that was never removed.
-pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, capsule: &Summary, at: i64) -> Result<(), StoreError> {
+/// A summary with its figures; one that is known keeps its row, and gets its text back if that was never removed.
+pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summary, at: i64) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let light = Summary { text: None, covers: Vec::new(), ..capsule.clone() };
+    let light = Summary { text: None, covers: Vec::new(), ..summary.clone() };
     let new = tx.run(
         "INSERT INTO capsule (session, id, kind, level, lane, text, tokens, generated_at, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (session, id) DO NOTHING",
         &[
             &row,
-            &capsule.id,
-            &capsule.kind.name(),
-            &capsule.kind.level(),
-            &capsule.lane,
-            &capsule.text,
-            &capsule.tokens,
-            &capsule.generated_at,
+            &summary.id,
+            &summary.kind.name(),
+            &summary.kind.level(),
+            &summary.lane,
+            &summary.text,
+            &summary.tokens,
+            &summary.generated_at,
             &Json(&light),
         ],
     )?;
-    let ratio = f64::from(capsule.original_tokens) / f64::from(capsule.tokens.max(1));
+    let ratio = f64::from(summary.original_tokens) / f64::from(summary.tokens.max(1));
     tx.run(
         "INSERT INTO metrics (session, capsule, original_tokens, compressed_tokens, compression_ratio, timestamp)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        &[&row, &capsule.id, &capsule.original_tokens, &capsule.tokens, &ratio, &at],
+        &[&row, &summary.id, &summary.original_tokens, &summary.tokens, &ratio, &at],
     )?;
     if new == 0 {
         return Ok(());
@@ -94,8 +94,8 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, capsule: &Summa
     let n = tx
         .conn
         .prepare_cached("SELECT n FROM capsule WHERE session = ?1 AND id = ?2")?
-        .query_row((row, capsule.id), |row| row.get::<_, i64>(0))?;
-    for (turn, cover) in (0_i64..).zip(&capsule.covers) {
+        .query_row((row, summary.id), |row| row.get::<_, i64>(0))?;
+    for (turn, cover) in (0_i64..).zip(&summary.covers) {
         for (seq, (node, content)) in (0_i64..).zip(&cover.nodes) {
             tx.run(
                 "INSERT INTO capsule_cover (capsule, turn, seq, user, tip, node, content)
@@ -107,7 +107,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, capsule: &Summa
     Ok(())
 }
 
-/// Which capsules a branch uses; they must still be the expected ones.
+/// Which summaries a branch uses; they must still be the expected ones.
 pub(crate) fn used(
     tx: &WriteTransaction<'_>,
     branch: BranchId,
@@ -117,7 +117,7 @@ pub(crate) fn used(
     tx.must("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
-/// The texts of capsules that read one of these messages go, with what they kept word for word.
+/// The texts of summaries that read one of these messages go, with what they kept word for word.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
         let mut query = tx.conn.prepare_cached(

@@ -64,7 +64,7 @@ fn golden(place: &TempStore) -> PathBuf {
 fn talk(store: &Store) -> Vec<String> {
     let session = store.sessions().unwrap()[0].id;
     let ids: Vec<_> = store.heads(session).unwrap().iter().map(|head| head.id).collect();
-    store.nodes(&ids).unwrap().iter().map(|node| node.content.words()).collect()
+    store.nodes(&ids).unwrap().iter().map(|node| node.content.plain_text()).collect()
 }
 
 const TALK: [&str; 3] = ["How do bees dance?", "In a figure of eight.", "And wasps?"];

@@ -1,6 +1,5 @@
 //! Tests of the whole room: a real file in a folder of its own for each.
 
-mod capsules;
 mod damage;
 mod fences;
 mod files;
@@ -12,6 +11,7 @@ mod migrate;
 mod plans;
 mod purge;
 mod roundtrip;
+mod summaries;
 
 use super::types::Write;
 use super::{OpenOptions, Opened, Store};
@@ -57,7 +57,7 @@ struct SampleSession {
 
 fn node(parent: Option<&Node>, role: Role, content: Content) -> Node {
     let hash = content.hash();
-    let words = content.words();
+    let words = content.plain_text();
     let head = NodeHead {
         id: NodeId(Uuid::now_v7()),
         key: node_key(parent.map(|p| p.head.key), role, Some(hash), 0, None),

@@ -2,9 +2,9 @@
 
 use super::{SampleSession, TempStore, card, number, on_writer, open, scene, sound};
 use crate::domain::base::damage::BackupAct;
-use crate::domain::base::damage::BackupFate::Deleted;
-use crate::domain::base::damage::BackupFate::Kept;
-use crate::domain::base::damage::BackupFate::Rewritten;
+use crate::domain::base::damage::BackupOutcome::Deleted;
+use crate::domain::base::damage::BackupOutcome::Kept;
+use crate::domain::base::damage::BackupOutcome::Rewritten;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::store::Store;

@@ -62,7 +62,7 @@ fn trace(run: RunId) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: crate::domain::tool::trace::More::default(),
+        more: crate::domain::tool::trace::TraceDetails::default(),
     }
 }
 

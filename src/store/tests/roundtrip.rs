@@ -358,7 +358,7 @@ fn plans_traces_usage_counts_settings() {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: crate::domain::tool::trace::More::default(),
+        more: crate::domain::tool::trace::TraceDetails::default(),
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));

@@ -5,7 +5,7 @@ use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;
 use super::{credentials, environment, protection};
 use crate::domain::tool::consent::Command;
-use crate::domain::tool::trace::{Done, ShortenedResult, ToolObserver, ToolOutput, ToolStatus};
+use crate::domain::tool::trace::{ToolOutcome, ShortenedResult, ToolObserver, ToolOutput, ToolStatus};
 use crate::tools::args::{Args, beneath};
 use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{self, Instructions, Namespaces, Protections, Report, Stage};
@@ -179,9 +179,9 @@ enum EndReason {
 }
 
 /// Runs a command to its end.
-pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolObserver) -> Done {
+pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolObserver) -> ToolOutcome {
     match Running::start(space, command) {
-        Err(error) => Done::said(failed(error)),
+        Err(error) => ToolOutcome::unchanged(failed(error)),
         Ok(running) => {
             let keep = space.effects.as_ref().map_or(0, |effects| effects.options.keep);
             running.listen((space.limit, keep), command.seconds, watch)
@@ -247,7 +247,7 @@ impl Running {
         Ok(Self { guard, hold, output, report, _scratch: scratch })
     }
 
-    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn ToolObserver) -> Done {
+    fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn ToolObserver) -> ToolOutcome {
         let say = |text: &str| watch.said(text);
         let (mut collected, mut pieces) = (OutputBuffer::new(limit), OutputPieces::new(&say));
         let kept_as = watch.kept_as().filter(|_| keep > limit);
@@ -319,7 +319,7 @@ fn answer(
     whole: Option<(OutputBuffer, String)>,
     (ended, seconds): (Option<EndReason>, u32),
     report: Option<Report>,
-) -> Done {
+) -> ToolOutcome {
     let known = report.is_some();
     let report = report.unwrap_or_default();
     let (status, how) = match (ended, &report) {
@@ -350,7 +350,7 @@ fn answer(
     let (text, cut) = shown_text(&body, collected, whole);
     body.push_str(&text);
     let full_bytes = (before + total).max(body.len() as u64);
-    Done { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
+    ToolOutcome { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
 }
 
 /// The text for the model, and how to read the part that was cut.

@@ -5,7 +5,7 @@ use super::diff;
 use super::place::Place;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::trace::{Done, ShortenedResult, ToolOutput, ToolStatus};
+use crate::domain::tool::trace::{ShortenedResult, ToolOutcome, ToolOutput, ToolStatus};
 use crate::tools::args::beneath;
 use crate::tools::{ToolFailure, Workspace, failed};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const AROUND: usize = 2;
 
 /// Writes the approved hunks of each file.
-pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<bool>]) -> Done {
+pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<bool>]) -> ToolOutcome {
     let (mut written, mut said, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
     for (place, change) in changes.iter().enumerate() {
         let taken = hunks.get(place).map(Vec::as_slice).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         }
     }
     let full_bytes = said.len() as u64;
-    Done {
+    ToolOutcome {
         output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
         changed: written,
         exit: None,

@@ -29,7 +29,7 @@ impl<'a> ToolVisibility<'a> {
         if self.show(path) {
             return Ok(());
         }
-        let rule = self.sight.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.words()));
+        let rule = self.sight.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.to_text()));
         Err(ToolFailure::Refused(format!("A rule prevents reading {}{}.", shown(named), rule.unwrap_or_default())))
     }
 }

@@ -16,7 +16,7 @@ pub mod title;
 use crate::config::settings::Screen;
 use crate::domain::base::finding::Finding;
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::tool::rerun::AgainView;
+use crate::domain::tool::rerun::Rerun;
 use crate::tui::chat::model::branches::BranchPanel;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::composer::Composer;
@@ -88,7 +88,7 @@ pub struct ToolPane {
     /// The selected tool call, counted from the newest.
     pub selected: usize,
     /// A call that the person runs again.
-    pub rerun: Option<Box<AgainView>>,
+    pub rerun: Option<Box<Rerun>>,
     /// Links between failed tool results and the calls that resolved them: whether the node failed, and a sentence.
     pub fixes: HashMap<NodeId, (bool, String)>,
 }

@@ -205,7 +205,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         session.unread.insert(id);
     }
     let Some(session) = &mut model.session else { return };
-    let other = session.find(id).is_some_and(|old| old.capsules != branch.capsules);
+    let other = session.find(id).is_some_and(|old| old.summaries != branch.summaries);
     let left = id == session.current && branch.archived && session.find(id).is_some_and(|old| !old.archived);
     let parent = branch.parent;
     session.put_branch(branch);

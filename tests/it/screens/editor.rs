@@ -7,7 +7,7 @@ use super::what_if::found;
 use pleach::config::policies;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Fault, Version};
+use pleach::domain::summary::versions::{Editability, Editable, EditableKind, PolicyFault, Version};
 use pleach::engine::api::{
     Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest,
 };
@@ -26,7 +26,7 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
         id: id.into(),
         title: id.into(),
         note: "keeps the newest turns\u{202e} that fit".into(),
-        editing: Editing::Here,
+        editing: Editability::Here,
         goes: false,
         versions,
     }
@@ -34,7 +34,7 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
 
 fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     let preset = |name: &str| Editable {
-        editing: Editing::Copy,
+        editing: Editability::Copy,
         goes: name == "layered" && own.is_none_or(|(_, goes)| !goes),
         ..thing(EditableKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
     };
@@ -171,7 +171,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     let why = policies::read("lean", &text).unwrap_err().to_string();
     let saves = |request: &Request| matches!(request, Request::Editable(EditableAct::SavePolicy { .. }));
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
-    stage.reply(saves, Answer::Refused(Fault { place: Some((4, 1)), words }));
+    stage.reply(saves, Answer::Refused(PolicyFault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");

@@ -53,7 +53,7 @@ pub(crate) fn node(n: u128, parent: Option<&Node>, role: Role, parts: Vec<Part>)
         hidden: false,
         imported: false,
         content: Some(hash),
-        preview: NodeHead::preview_of(&content.words()),
+        preview: NodeHead::preview_of(&content.plain_text()),
         model: (role == Role::Assistant).then(|| "gpt-4.1-mini".to_owned()),
         name: None,
         lane: String::new(),
@@ -360,7 +360,7 @@ pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {
         word: None,
         exit: None,
         changed: Vec::new(),
-        more: pleach::domain::tool::trace::More::default(),
+        more: pleach::domain::tool::trace::TraceDetails::default(),
     }
 }
 

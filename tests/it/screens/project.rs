@@ -6,7 +6,7 @@ use super::fixture::{self, MAIN, NOON};
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::summary::draft::SummaryAuthor;
-use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
     Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent,
     ToolRequest,
@@ -39,7 +39,7 @@ fn now(text: &str) -> Version {
 const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` outside tests.\n\u{1b}[31mhidden\n";
 
 fn rules() -> Vec<Editable> {
-    let thing = |path: &str, note: &str, goes: bool, editing: Editing, text: &str| Editable {
+    let thing = |path: &str, note: &str, goes: bool, editing: Editability, text: &str| Editable {
         kind: EditableKind::Rules,
         id: path.into(),
         title: path.into(),
@@ -48,7 +48,7 @@ fn rules() -> Vec<Editable> {
         goes,
         versions: vec![now(text)],
     };
-    let outside = Editing::Not("It is outside this folder; edit it in place.");
+    let outside = Editability::Not("It is outside this folder; edit it in place.");
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
@@ -68,14 +68,14 @@ fn rules() -> Vec<Editable> {
             "AGENTS.md",
             "goes; goes in the next request; for the workspace; 88 est. tokens; 1 invisible character",
             true,
-            Editing::Here,
+            Editability::Here,
             RULES,
         ),
         thing(
             "src/tui/AGENTS.md",
             "waits; waits until a file near it is named or touched; for src/tui/; 41 est. tokens",
             false,
-            Editing::Here,
+            Editability::Here,
             "Views are pure.",
         ),
     ]
@@ -132,7 +132,7 @@ fn skill_is_attached_to_the_message() {
         id: name.into(),
         title: name.into(),
         note: note.into(),
-        editing: Editing::Not("A skill is edited in place; a adds it to the message."),
+        editing: Editability::Not("A skill is edited in place; a adds it to the message."),
         goes: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
@@ -235,7 +235,7 @@ fn module_is_summarized_compared_and_summarized_again() {
         id: path.into(),
         title: path.into(),
         note: note.into(),
-        editing: Editing::Here,
+        editing: Editability::Here,
         goes,
         versions,
     };

@@ -12,7 +12,7 @@ use pleach::domain::call::ledger::{Ledger, Totals};
 use pleach::domain::call::tokens::Certainty;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
-use pleach::domain::planning::what_if::{ActPreview, Figures, MovedItem};
+use pleach::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, RawPart, RawRequest,
@@ -88,7 +88,7 @@ fn marks(stage: &Stage) -> Option<(Vec<ItemName>, Act)> {
 fn preview(lost: Vec<MovedItem>) -> Box<ActPreview> {
     let sum = |items: &[MovedItem]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
     let gained = vec![MovedItem { kind: RowKind::Turn, title: "An older turn".into(), tokens: 340, turn: Some(1) }];
-    let figures = Figures {
+    let figures = PlanFigures {
         plan: Hash::of(b"after"),
         est: 4_753,
         certainty: Certainty::Estimated,

@@ -7,9 +7,9 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource, SummaryState};
+use pleach::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, SummaryState, TurnCover};
 use pleach::domain::summary::draft::{
-    AnchorKind, Compacting, KeepReason, MissingFact, SourceMessage, SourceTurn, SummaryAuthor, SummaryCard,
+    AnchorKind, AutoSummaryOverride, KeepReason, MissingFact, SourceMessage, SourceTurn, SummaryAuthor, SummaryCard,
     SummaryDraft,
 };
 use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryEvent};
@@ -75,8 +75,8 @@ fn dropped(
 const BODY: &str = "### Goals and open questions\n- [turn 1] Users are thrown out after the login.\n\n\
                     ### Decisions\n- [turn 3] The grace stays at or below `1500 ms`.\n\n### Facts\n- [turn 4] Port 8443.";
 
-fn summary(from: &str, source: SummarySource, kept: Vec<Kept>) -> Summary {
-    let cover = |n: u8| Cover { user: Hash::of(&[n]), tip: Hash::of(&[n, n]), nodes: Vec::new() };
+fn summary(from: &str, source: SummarySource, kept: Vec<KeptSentence>) -> Summary {
+    let cover = |n: u8| TurnCover { user: Hash::of(&[n]), tip: Hash::of(&[n, n]), nodes: Vec::new() };
     let blank = Summary {
         id: Hash::default(),
         kind: SummaryKind::Lane,
@@ -99,7 +99,7 @@ fn summary(from: &str, source: SummarySource, kept: Vec<Kept>) -> Summary {
     blank.sealed()
 }
 
-fn draft(number: u64, kept: Vec<Kept>) -> Arc<SummaryDraft> {
+fn draft(number: u64, kept: Vec<KeptSentence>) -> Arc<SummaryDraft> {
     let turns = sources();
     let items = vec![
         dropped(&turns, (1, 0), AnchorKind::Question, "Who decided REUSE_GRACE_MS = 0?", 7),
@@ -111,7 +111,7 @@ fn draft(number: u64, kept: Vec<Kept>) -> Arc<SummaryDraft> {
     Arc::new(SummaryDraft {
         number,
         branch: MAIN,
-        capsule: summary(BODY, SummarySource::Llm, kept),
+        summary: summary(BODY, SummarySource::Llm, kept),
         body: BODY.into(),
         dropped: items.into(),
         looked_for: 11,
@@ -130,9 +130,9 @@ pub(super) fn hostile(words: &str) -> Arc<SummaryDraft> {
     let mut sources = plain.sources.to_vec();
     sources[0].messages[0].text = words.into();
     let item = MissingFact { text: words.into(), sentence: words.into(), ..plain.dropped[0].clone() };
-    let line = Kept { text: words.into(), ..kept() };
+    let line = KeptSentence { text: words.into(), ..kept() };
     Arc::new(SummaryDraft {
-        capsule: Summary { model: Some(words.into()), ..capsule(words, SummarySource::Llm, vec![line]) },
+        summary: Summary { model: Some(words.into()), ..summary(words, SummarySource::Llm, vec![line]) },
         body: words.into(),
         dropped: vec![item].into(),
         sources: sources.into(),
@@ -145,13 +145,13 @@ pub(super) fn hostile(words: &str) -> Arc<SummaryDraft> {
 /// The same for a list of summaries.
 pub(super) fn hostile_list(words: &str) -> Vec<SummaryCard> {
     let one = card(words, (1, 4), SummaryState::StaleLag, 2);
-    let made = Summary { lane: words.into(), model: Some(words.into()), ..(*one.capsule).clone() };
-    vec![SummaryCard { capsule: Arc::new(made), ..one }]
+    let made = Summary { lane: words.into(), model: Some(words.into()), ..(*one.summary).clone() };
+    vec![SummaryCard { summary: Arc::new(made), ..one }]
 }
 
-fn kept() -> Kept {
+fn kept() -> KeptSentence {
     let turns = sources();
-    Kept {
+    KeptSentence {
         text: "Who decided REUSE_GRACE_MS = 0?".into(),
         node: turns[1].messages[0].node,
         turn: 3,
@@ -281,7 +281,7 @@ fn commands_have_words() {
         [SummaryAct::Draft { kind: SummaryKind::Session, up_to: None, by: SummaryAuthor::Extractive }]
     );
     stage.press("esc").type_text("/compaction off").press("enter");
-    let overrides = Overrides { compaction: Some(Compacting::Off), ..Overrides::default() };
+    let overrides = Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
 }
@@ -290,7 +290,7 @@ fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> Summa
     let made = summary(text, SummarySource::Extractive, vec![kept()]);
     let active = depth == 2;
     let summary = Arc::new(Summary { turns, ..made });
-    SummaryCard { capsule: summary, state, active, goes: depth == 1, depth }
+    SummaryCard { summary: summary, state, active, goes: depth == 1, depth }
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn summaries_are_listed_taken_back_and_made_again() {
     let wanted = [
         SummaryAct::List,
         SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(9), by },
-        SummaryAct::TakeBack { capsule: cards[1].capsule.id },
+        SummaryAct::TakeBack { summary: cards[1].summary.id },
     ];
     assert_eq!(acts(&stage), wanted);
     assert!(stage.screen(120, 30).contains("Port 8443."), "opened for reading");

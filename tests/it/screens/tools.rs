@@ -3,7 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
-use pleach::domain::tool::cards::{FileCard, FileServer, FileWord, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::cards::{FileCard, FileDecision, FileServer, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::mcp::{Origin, ServerState, ToolHints, offered_name, switch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolEvent, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
@@ -57,7 +57,7 @@ fn server(name: &str, state: ServerState, tools: Vec<ToolCard>) -> ServerCard {
     }
 }
 
-fn toolbox(word: FileWord) -> Box<Toolbox> {
+fn toolbox(word: FileDecision) -> Box<Toolbox> {
     let own = server("pleach", ServerState::Ready, vec![tool("pleach", "read_file", 95), tool("pleach", "run", 131)]);
     let mut tools: Vec<ToolCard> =
         ["echo", "get-sum", "get-env", "get-tiny-image"].map(|name| tool("everything", name, 67)).into();
@@ -99,7 +99,7 @@ fn asked(request: &Request) -> bool {
     matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::List)))
 }
 
-fn opened(word: FileWord) -> Stage {
+fn opened(word: FileDecision) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text("/mcp").press("enter");
     assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)));
@@ -109,7 +109,7 @@ fn opened(word: FileWord) -> Stage {
 
 #[test]
 fn tools_and_servers_at_all_sizes() {
-    let mut stage = opened(FileWord::Yes);
+    let mut stage = opened(FileDecision::Yes);
     stage.press("j j j j");
     pictures("toolbox_tool", &SIZES, &mut stage);
     stage.press("j j");
@@ -119,7 +119,7 @@ fn tools_and_servers_at_all_sizes() {
     pictures("toolbox_failed", &SIZES[1..3], &mut stage);
     let screen = stage.screen(120, 50);
     assert!(screen.contains("⟨U+001B⟩[31mwarning"), "text from a server is shown, not interpreted: {screen}");
-    let mut plain = opened(FileWord::Yes);
+    let mut plain = opened(FileDecision::Yes);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);
     assert!(screen.replace(['⟨', '⟩'], "").is_ascii(), "{screen}");
@@ -127,7 +127,7 @@ fn tools_and_servers_at_all_sizes() {
 
 #[test]
 fn folder_file_is_approved_with_its_full_commands() {
-    let mut stage = opened(FileWord::Waits);
+    let mut stage = opened(FileDecision::Waits);
     pictures("toolbox_question", &SIZES[..3], &mut stage);
     let screen = stage.screen(80, 24);
     assert!(screen.contains("uvx run-tests --all --server \"a b\"") && screen.contains("API_KEY"), "{screen}");
@@ -142,7 +142,7 @@ fn folder_file_is_approved_with_its_full_commands() {
 
 #[test]
 fn keys_switch_restart_and_approve() {
-    let mut stage = opened(FileWord::Yes);
+    let mut stage = opened(FileDecision::Yes);
     let servers = |act: ServerAct| Request::Tool(ToolRequest::Servers(None, act));
     stage.press("j j space");
     let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
@@ -169,8 +169,8 @@ fn keys_switch_restart_and_approve() {
 
 #[test]
 fn skipped_tools_are_reported() {
-    let mut stage = opened(FileWord::Yes);
-    let mut all = toolbox(FileWord::Yes);
+    let mut stage = opened(FileDecision::Yes);
+    let mut all = toolbox(FileDecision::Yes);
     if let Some(file) = &mut all.file {
         file.servers[0].taken = true;
     }

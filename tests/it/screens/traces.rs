@@ -4,8 +4,8 @@ use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::tool::consent::{BESIDE, Command, Consent, FileChange, Hunk, PendingApproval, ToolEffect};
-use pleach::domain::tool::rerun::{AgainState, AgainView};
-use pleach::domain::tool::trace::{Texts, ToolStatus, ToolTrace};
+use pleach::domain::tool::rerun::{Rerun, RerunState};
+use pleach::domain::tool::trace::{FileTexts, ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, Request, ToolEvent, ToolRequest, TraceAct, TraceWhole,
 };
@@ -53,7 +53,7 @@ fn opened() -> Stage {
     failed.more.kept = Some(260_000);
     let mut edit = trace("e1", "edit_file", &serde_json::json!({ "path": "src/auth/refresh.rs" }), ToolStatus::Ok);
     (edit.word, edit.changed) = (Some("you".into()), vec!["src/auth/refresh.rs".into()]);
-    edit.more.files = vec![Texts { path: "src/auth/refresh.rs".into(), before: None, after: None }];
+    edit.more.files = vec![FileTexts { path: "src/auth/refresh.rs".into(), before: None, after: None }];
     let refused = ToolTrace {
         word: Some("you".into()),
         ..trace("r1", "run", &serde_json::json!({ "line": "git push" }), ToolStatus::Refused)
@@ -164,7 +164,7 @@ fn rerun_beside_the_conversation() {
     let mut again = trace("f2/x", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
     (again.node, again.more.again) = (None, Some("f2".into()));
     let mut view =
-        AgainView { branch: MAIN, of: of.id(), state: AgainState::Asks(Arc::new(asking)), trace: again, change: None };
+        Rerun { branch: MAIN, of: of.id(), state: RerunState::Asks(Arc::new(asking)), trace: again, change: None };
     stage.event(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
     assert!(stage.screen(100, 30).contains("run needs approval"));
     let yes = Consent::Yes { hunks: Vec::new() };
@@ -180,7 +180,7 @@ fn rerun_beside_the_conversation() {
         after: text("[exit 0]\n10 passed\n"),
         hunks: vec![Hunk { old: 1..2, new: 1..2 }],
     });
-    view.state = AgainState::Ended;
+    view.state = RerunState::Ended;
     stage.event(Event::Tool(ToolEvent::Trace(Box::new(view.trace.clone()))));
     stage.event(Event::Tool(ToolEvent::Rerun(Box::new(view))));
     stage.press("g");
@@ -211,9 +211,9 @@ fn typing_never_approves_a_rerun() {
         deed: ToolEffect::Run(command),
         rule: None,
     };
-    let waits = AgainState::Asks(Arc::new(asking));
+    let waits = RerunState::Asks(Arc::new(asking));
     stage.type_text("ma");
-    stage.event(Event::Tool(ToolEvent::Rerun(Box::new(AgainView {
+    stage.event(Event::Tool(ToolEvent::Rerun(Box::new(Rerun {
         branch: MAIN,
         of: of.id(),
         state: waits,

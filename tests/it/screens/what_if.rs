@@ -14,7 +14,7 @@ use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::message::{Node, Role};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
-use pleach::domain::planning::what_if::{Alternative, Figures, MovedItem, WhatIf};
+use pleach::domain::planning::what_if::{Alternative, MovedItem, PlanFigures, WhatIf};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent, TurnEvent,
     TurnRequest,
@@ -26,9 +26,9 @@ fn moved(turn: u32, title: &str, tokens: u32) -> MovedItem {
     MovedItem { kind: RowKind::Turn, title: title.into(), tokens, turn: Some(turn) }
 }
 
-fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<MovedItem>) -> Figures {
+fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<MovedItem>) -> PlanFigures {
     let sum = |items: &[MovedItem]| (u32::try_from(items.len()).unwrap(), items.iter().map(|item| item.tokens).sum());
-    Figures {
+    PlanFigures {
         plan: Hash::of(&est.to_le_bytes()),
         est,
         certainty: Certainty::Estimated,
@@ -50,8 +50,11 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<Mo
 }
 
 pub(super) fn found(words: &str) -> Arc<WhatIf> {
-    let way =
-        |title: &str, arm: Overrides, result: Result<Figures, String>| Alternative { title: title.into(), arm, result };
+    let way = |title: &str, arm: Overrides, result: Result<PlanFigures, String>| Alternative {
+        title: title.into(),
+        arm,
+        result,
+    };
     let lost = |count: u32| (1..=count).map(|turn| moved(turn, words, 300 + turn)).collect::<Vec<_>>();
     let blank = Overrides::default;
     Arc::new(WhatIf {

@@ -8,7 +8,7 @@ use pleach::context::render::render_forms;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::input::{Block, Candidate, NotSent, Offer, PlanInput};
+use pleach::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use pleach::domain::planning::policy::Section;
@@ -52,10 +52,10 @@ fn search() -> Atom {
     Atom::Section { text: Hash::of(b"search") }
 }
 
-fn near(atom: Atom, kind: RowKind, tokens: u32, reason: Reason, action: &str) -> NotSent {
+fn near(atom: Atom, kind: RowKind, tokens: u32, reason: Reason, action: &str) -> OmittedItem {
     let remedy = (action.to_owned(), "brings it in".to_owned());
     let (source, scores) = (Source::default(), Scores::default());
-    NotSent { atom, kind, title: "near".into(), tokens, reason, remedy, source, scores }
+    OmittedItem { atom, kind, title: "near".into(), tokens, reason, remedy, source, scores }
 }
 
 impl Look<'_> {

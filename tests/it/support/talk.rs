@@ -3,7 +3,7 @@
 
 use super::look;
 use pleach::context::render::render_forms::{self, WireState};
-use pleach::context::render::{Texts, tools_json};
+use pleach::context::render::{TextSource, tools_json};
 use pleach::domain::base::hash::{Fields, Hash};
 use pleach::domain::call::model::Dialect;
 use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
@@ -12,7 +12,7 @@ use pleach::domain::conversation::message::{Content, Part, Role};
 use pleach::domain::conversation::state;
 use pleach::domain::planning::facts::TurnFacts;
 use pleach::domain::planning::input::{
-    Block, Covered, Gap, InactiveMark, MessageInput, PartInput, PlanInput, RequestShape, SendBarrier, SummaryInput,
+    Block, CoveredTurn, Gap, InactiveMark, MessageInput, PartInput, PlanInput, RequestShape, SendBarrier, SummaryInput,
     TurnInput,
 };
 use pleach::domain::planning::mode::Mode;
@@ -212,7 +212,7 @@ pub(crate) struct Contents {
     contents: HashMap<Hash, Arc<Content>>,
 }
 
-impl Texts for Contents {
+impl TextSource for Contents {
     fn block(&self, text: Hash) -> Option<Arc<str>> {
         self.blocks.get(&text).cloned()
     }
@@ -371,10 +371,10 @@ impl InputBuilder<'_> {
         all.into_iter().filter_map(|(section, summary)| Some((section, summary.as_ref()?)))
     }
 
-    fn covered(&self) -> Vec<Covered> {
+    fn covered(&self) -> Vec<CoveredTurn> {
         let each = self.accepted().flat_map(|(section, (turns, _))| {
             turns.iter().filter_map(move |turn| match self.talk.atom(*turn) {
-                Atom::Turn { user, tip } => Some(Covered { user, tip, by: summary_key(section) }),
+                Atom::Turn { user, tip } => Some(CoveredTurn { user, tip, by: summary_key(section) }),
                 _ => None,
             })
         });
@@ -519,7 +519,7 @@ impl InputBuilder<'_> {
     }
 
     fn labelled(&self, open: &TurnInput) -> u32 {
-        let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).brings(key));
+        let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).includes_message(key));
         let able = |message: &&MessageInput| match message.bar {
             None => true,
             Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),

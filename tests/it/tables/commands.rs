@@ -106,8 +106,8 @@ fn command_pairs_that_resolve_failures() {
             let all: Vec<String> = (0..LINES.len()).filter(|at| test(LINES[*at])).map(|at| at.to_string()).collect();
             all.join(" ")
         };
-        let _ = writeln!(out, "   shown by {}", by(&|later| shell::shows(("", later), ("", failed))));
-        let _ = writeln!(out, "   in sub shown by {}", by(&|later| shell::shows(("", later), ("./sub/", failed))));
+        let _ = writeln!(out, "   shown by {}", by(&|later| shell::supersedes(("", later), ("", failed))));
+        let _ = writeln!(out, "   in sub shown by {}", by(&|later| shell::supersedes(("", later), ("./sub/", failed))));
         let _ = writeln!(out, "   like {}", by(&|other| shell::alike(failed, other)));
     }
     same("command_lines", &out);
@@ -319,7 +319,7 @@ fn effects() -> Vec<(&'static str, ToolEffect)> {
 #[test]
 fn rule_decisions() {
     let rules = rules();
-    let mut out: String = rules.iter().fold(String::new(), |out, rule| out + &rule.words() + "\n");
+    let mut out: String = rules.iter().fold(String::new(), |out, rule| out + &rule.to_text() + "\n");
     for (tool, deed) in effects() {
         let (verdict, by) = decide(rules.iter(), tool, &deed);
         let (free, _) = decide([].iter(), tool, &deed);
@@ -329,10 +329,10 @@ fn rule_decisions() {
             out,
             "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}, looks {}",
             deed.targets(),
-            by.map(Rule::words),
+            by.map(Rule::to_text),
             fits.join(" "),
             deed.steers(),
-            deed.looks()
+            deed.is_read_only()
         );
     }
     let visible = FileVisibility::new(rules.clone());
@@ -344,7 +344,7 @@ fn rule_decisions() {
                 out,
                 "{tool} {path:?}: shown {}, denied {:?}, answered {}, to the person {}",
                 visible.shows(tool, path),
-                visible.denies(tool, path).map(Rule::words),
+                visible.denies(tool, path).map(Rule::to_text),
                 after.shows(tool, path),
                 shown.shows(tool, path)
             );

@@ -107,9 +107,9 @@ fn summaries_from_draft_to_request() {
     calls.plan("And the port of step 5?");
     calls.act(SummaryAct::UndoLevel { kind: SummaryKind::Lane });
     if let Some(Answer::Summaries(cards)) = calls.act(SummaryAct::List) {
-        let capsule = cards[0].capsule.id;
-        calls.act(SummaryAct::Rewrite { capsule, text: "Written by hand: 8001.".into() });
-        calls.act(SummaryAct::TakeBack { capsule });
+        let summary = cards[0].summary.id;
+        calls.act(SummaryAct::Rewrite { summary, text: "Written by hand: 8001.".into() });
+        calls.act(SummaryAct::TakeBack { summary });
     }
     calls.ask("undo", Request::Session(SessionRequest::Undo));
     calls.act(SummaryAct::List);
@@ -142,13 +142,13 @@ fn running_turn_is_not_summarized() {
     let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number) }) else {
         panic!()
     };
-    assert_eq!(draft.capsule.turns, (1, number));
+    assert_eq!(draft.summary.turns, (1, number));
     calls.model.release();
     calls.client.closed(from, branch);
     let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number + 1) }) else {
         panic!()
     };
-    assert_eq!(draft.capsule.turns, (1, number + 1), "once it is closed it counts");
+    assert_eq!(draft.summary.turns, (1, number + 1), "once it is closed it counts");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use pleach::domain::tool::mcp::{
     ConfiguredServers, FolderFile, Origin, Secret, Server, ServerSpec, ServerState, ServerTool, ServerTransport,
     ToolHints, ToolServers,
 };
-use pleach::domain::tool::rerun::AgainState;
+use pleach::domain::tool::rerun::RerunState;
 use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest,
@@ -296,9 +296,9 @@ impl Work {
             Event::Tool(ToolEvent::Rerun(view)) => Some(view.state.clone()),
             _ => None,
         };
-        let rests = |event: &Event| stands(event).is_some_and(|state| !matches!(state, AgainState::Runs));
+        let rests = |event: &Event| stands(event).is_some_and(|state| !matches!(state, RerunState::Runs));
         let mut at = self.client.wait(from, rests);
-        if matches!(stands(&self.client.seen[at]), Some(AgainState::Asks(_))) {
+        if matches!(stands(&self.client.seen[at]), Some(RerunState::Asks(_))) {
             let word = TraceAct::Word { consent: consent.clone(), always: None };
             self.ask(&format!("{consent:?}"), Request::Tool(T::Traces(word)));
             at = self.client.wait(at + 1, rests);
@@ -461,7 +461,7 @@ fn decisions_on_calls_and_reruns() {
         (RuleScope::Folder, rule("mcp__*", None, Verdict::Deny), true),
         (RuleScope::Folder, rule("nothing", None, Verdict::Deny), false),
     ] {
-        work.ask(&format!("{} {on}", rule.words()), set(scope, rule, on));
+        work.ask(&format!("{} {on}", rule.to_text()), set(scope, rule, on));
     }
     work.ask("rules", Request::Tool(T::Rule(RuleAct::List)));
     work.calls(

@@ -12,14 +12,14 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::{Flag, MessageFacts, Part, Task, TurnFacts};
+use pleach::domain::planning::facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
 use pleach::domain::planning::input::{PlanInput, RequestShape, SendBarrier};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Row};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
 use pleach::domain::planning::row_matching::{deltas, settings};
-use pleach::domain::planning::tuning::{Adaptive, Choose, Lanes, Levels};
-use pleach::domain::planning::what_if::Figures;
+use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, TurnSelection};
+use pleach::domain::planning::what_if::PlanFigures;
 use std::fmt::Write as _;
 
 /// Deterministic pseudo-random numbers (SplitMix64).
@@ -93,7 +93,7 @@ fn facts(dice: &mut Dice, many: u32, number: usize) -> TurnFacts {
         mentions: (later, later + dice.small(0, 3)),
         similarity: Some(i32::try_from(dice.small(0, 1_000)).unwrap() - 100),
         priority: u8::try_from(dice.small(0, 100)).unwrap(),
-        part: dice.one(&[Part::None, Part::Running, Part::Done]),
+        part: dice.one(&[TaskRelation::None, TaskRelation::Running, TaskRelation::Done]),
         ..TurnFacts::default()
     }
 }
@@ -134,7 +134,7 @@ fn policies() -> Vec<PolicySpec> {
     }
     let small = PolicySpec {
         name: "small".into(),
-        choose: Choose::Lane,
+        choose: TurnSelection::Lane,
         lanes: Lanes { messages: 5, ..Lanes::default() },
         leased_cap_tokens: 60,
         refill_percent: 50,
@@ -289,14 +289,14 @@ fn differences(before: &Solved, after: &Solved, out: &mut String) {
             .map(|cause| format!("{}: {}", cause.by.title(), cause.words))
             .collect();
         let _ =
-            writeln!(out, "{} {}: {}; {}", delta.kind().title(), delta.label(), delta.words("→"), causes.join(" | "));
+            writeln!(out, "{} {}: {}; {}", delta.kind().title(), delta.label(), delta.to_text("→"), causes.join(" | "));
     }
     for setting in settings(&before.plan, &after.plan) {
         let _ = writeln!(out, "{}: {} → {}", setting.name, setting.before, setting.after);
     }
     let prefix = render::same_prefix(&before.outline, &after.outline);
     let other = render::first_other(&before.outline, &after.outline).is_some();
-    let figures = Figures::of(&after.plan, &before.plan, Some(prefix), None);
+    let figures = PlanFigures::of(&after.plan, &before.plan, Some(prefix), None);
     let moved = |of: &[pleach::domain::planning::what_if::MovedItem]| {
         of.iter().map(|item| format!("{}:{}", item.kind.name(), item.tokens)).collect::<Vec<_>>().join(" ")
     };
@@ -317,14 +317,14 @@ fn changed(solved: &Solved, out: &mut String) {
     let Solved { input, plan, wire, outline, .. } = solved;
     let rows: Vec<&Row> = plan.included().collect();
     for row in [rows.first(), rows.get(rows.len() / 2), rows.last()].into_iter().flatten() {
-        let less = variant::without(plan, &input.shape, row.atom);
+        let less = variant::without_item(plan, &input.shape, row.atom);
         let told = less
-            .map(|less| variant::counted(less.clone(), less.est_total + 3))
+            .map(|less| variant::with_total(less.clone(), less.est_total + 3))
             .map(|less| (less.est_total, less.framing, less.included().count()));
         let _ = writeln!(out, "without {}: {told:?}", label(row));
     }
     let shape = RequestShape { model: "other".into(), ..input.shape.clone() };
-    let asked = variant::asking(plan, &shape, "profile", plan.budget);
+    let asked = variant::for_model(plan, &shape, "profile", plan.budget);
     let _ = writeln!(out, "asking {} {} {}", asked.model, asked.est_total, asked.id == plan.id);
     let body = String::from_utf8(wire.clone()).unwrap();
     let base = edited::PlannedRequest { plan, body: &body, outline };

@@ -5,7 +5,7 @@ use super::same;
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, MemoryId, SessionId};
-use pleach::domain::call::retrieval_set::SkipWhy;
+use pleach::domain::call::retrieval_set::SkipReason;
 use pleach::domain::call::tokens::{Certainty, Encoding};
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::{Actor, Atom};
@@ -23,8 +23,8 @@ use pleach::domain::planning::row_matching::deltas;
 use std::fmt::Write as _;
 use uuid::Uuid;
 
-fn skips() -> [SkipWhy; 7] {
-    use SkipWhy::{Common, Faint, Indexing, NoContent, NotWanted, NothingToFind, Unknown};
+fn skips() -> [SkipReason; 7] {
+    use SkipReason::{Common, Faint, Indexing, NoContent, NotWanted, NothingToFind, Unknown};
     [NotWanted, Indexing, NothingToFind, NoContent, Unknown, Common, Faint]
 }
 
@@ -69,7 +69,7 @@ fn inclusion_reasons() -> Vec<Reason> {
 /// Reasons for leaving an item out.
 fn exclusion_reasons() -> Vec<Reason> {
     use Reason as R;
-    let because = SkipWhy::Common;
+    let because = SkipReason::Common;
     vec![
         R::NoCode { because },
         R::StaleFile,
@@ -244,7 +244,7 @@ fn acts(about: Atom) -> Vec<(&'static str, Operation)> {
         ("head", act("moved", Change::Head { branch, before: None, after: None })),
         ("fork", act("forked", Change::Forked { branch })),
         ("settings", act("set", settings)),
-        ("summary", act("summed up", Change::Capsules { branch, before: vec![], after: vec![] })),
+        ("summary", act("summed up", Change::Summaries { branch, before: vec![], after: vec![] })),
         ("state", act("edited the state", Change::State { branch, before: None, after: None })),
         ("memory", act("edited a memory", Change::Memory { before: None, after: Some(Box::new(memory)) })),
     ]
@@ -353,7 +353,7 @@ fn steps_in_words() {
     let mut out = String::new();
     let step = |by, from, to, reason: &str| {
         let item = Subject::Item(atom(RowKind::Turn));
-        cause::words(&Transition {
+        cause::transition_sentence(&Transition {
             item,
             from,
             to,

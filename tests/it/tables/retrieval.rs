@@ -9,14 +9,14 @@ use pleach::domain::conversation::message::Role;
 use pleach::retrieval::cluster::{Clusters, HashedQuery};
 use pleach::retrieval::fill::{CardRoom, Filled, fill};
 use pleach::retrieval::floor::Floor;
-use pleach::retrieval::gate::{asks_something, gate, names_something, signs};
+use pleach::retrieval::gate::{asks_something, gate, measure, names_something};
 use pleach::retrieval::hints::Hints;
 use pleach::retrieval::index::passages::{estimate, passages_of};
 use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::query::Query;
 use pleach::retrieval::scope::{Filter, Scope};
-use pleach::retrieval::search::{Hit, SearchOptions, Texts, search};
+use pleach::retrieval::search::{Hit, MessageTexts, SearchOptions, search};
 use pleach::retrieval::tuning::Tuning;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ struct Talk {
     texts: HashMap<Hash, (String, Option<String>)>,
 }
 
-impl Texts for Talk {
+impl MessageTexts for Talk {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.texts.get(key).map(|(text, _)| text.into())
     }
@@ -113,7 +113,7 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
     let mut out = String::new();
     let ask =
         SearchOptions { index: &talk.index, scope, source: &NoSegments, texts: talk, filter, cosines, tuning: None };
-    let _ = writeln!(out, "? {question}\n  {:.3?}", signs(&ask, question).unwrap());
+    let _ = writeln!(out, "? {question}\n  {:.3?}", measure(&ask, question).unwrap());
     let _ = writeln!(out, "  {:?}, {:?}", gate(&ask, question).unwrap(), Hints::new(question));
     let query = Query::new(&talk.index, scope, question);
     let hits = search(&ask, &query).unwrap();
@@ -129,7 +129,7 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
         let found = fill(&ask, &hits, &room);
         filled(&mut out, &found);
         let record = found.record(
-            Gate::Skipped(pleach::domain::call::retrieval_set::SkipWhy::Faint),
+            Gate::Skipped(pleach::domain::call::retrieval_set::SkipReason::Faint),
             question,
             Hash::default(),
             &|key| *key,

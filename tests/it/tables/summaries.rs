@@ -2,7 +2,7 @@
 //! a model.
 
 use super::{corpus, same};
-use pleach::context::summary::survive::{RequiredFacts, lacks};
+use pleach::context::summary::survive::{RequiredFacts, lacks_facts};
 use pleach::context::summary::{Size, extract, keep, parts, ratio, sources};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::NodeId;
@@ -121,7 +121,7 @@ fn named_facts_that_a_text_lacks() {
         "",
         "nothing at all",
     ] {
-        let _ = writeln!(out, "{question:?}: {}", if lacks(question, text) { "lacks" } else { "says" });
+        let _ = writeln!(out, "{question:?}: {}", if lacks_facts(question, text) { "lacks" } else { "says" });
     }
     same("summary_lacks", &out);
 }
@@ -148,7 +148,7 @@ fn sources_and_their_parts() {
         let _ = writeln!(out, "chunks of {room}: {:?}", parts::chunks(&turns, room, &approximate));
     }
     for most in [0, 1, 9, 40, 5_000] {
-        let _ = writeln!(out, "== told with {most}\n{}", parts::told(&turns[2..5], most));
+        let _ = writeln!(out, "== told with {most}\n{}", parts::to_prompt_text(&turns[2..5], most));
     }
     let answers = [
         "Intro line\n### Goals and open questions\n- one\n- two \n\n## Decided so far\n- Postgres\n- Postgres\n### Tried\n- slice",
@@ -157,7 +157,7 @@ fn sources_and_their_parts() {
     ];
     for many in 0..=answers.len() {
         let told: Vec<String> = answers[..many].iter().map(|text| (*text).to_owned()).collect();
-        let _ = writeln!(out, "== {many} answers\n{}", parts::merged(&told));
+        let _ = writeln!(out, "== {many} answers\n{}", parts::merge_answers(&told));
     }
     for (percent, most, original) in
         [(20, 2_000, 999), (20, 2_000, 100_000), (150, 2_000, 50), (0, 9, 9), (100, u32::MAX, u32::MAX)]

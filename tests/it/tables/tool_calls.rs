@@ -4,7 +4,7 @@
 use super::same;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::tool::consent::{Rule, ToolEffect, Verdict};
-use pleach::domain::tool::trace::{Done, RunTools, ToolObserver};
+use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome};
 use pleach::domain::tool::visibility::FileVisibility;
 use pleach::tools::{EffectOptions, Workspace, compared};
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ impl Place {
         }
     }
 
-    fn done(&mut self, done: &Done) {
+    fn done(&mut self, done: &ToolOutcome) {
         let output = &done.output;
         let size = output.body.len();
         self.note(&output.body);
@@ -268,7 +268,7 @@ fn reading_tools_under_rules() {
         vec![rule("*", Some("*.rs"), Verdict::Deny), rule("read_file", Some("src/a.rs"), Verdict::Allow)],
     ];
     for rules in rules {
-        let words: Vec<String> = rules.iter().map(Rule::words).collect();
+        let words: Vec<String> = rules.iter().map(Rule::to_text).collect();
         let _ = writeln!(place.out, "== {}", words.join("; "));
         let sight = FileVisibility::new(rules.clone());
         let watch = Watch(sight, false);

@@ -5,7 +5,7 @@ use super::super::draft::NameOrId;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::record::Incoming;
+use crate::domain::conversation::record::IncomingPieces;
 
 /// A request about sessions.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,7 +72,7 @@ pub enum SessionRequest {
     /// Store the records of an import. The session that grew becomes the last used.
     Import {
         /// The records, read piece by piece.
-        reading: Incoming,
+        reading: IncomingPieces,
     },
     /// A branch's path as Markdown, with likely secrets masked.
     Markdown {

@@ -5,10 +5,10 @@ use super::card_text::CardSettings;
 use super::retrieval::{RetrievedCards, nothing, source, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::retrieval_set::{Gate, MissWhy, RetrievalSet, ScoreParts, SkipWhy};
+use crate::domain::call::retrieval_set::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::messages::{PathIndex, together};
@@ -33,7 +33,7 @@ impl Cards<'_> {
         if let Gate::Skipped(why) = looked.gate {
             input.near.push(nothing(Reason::NotSearched { because: why }, looked.among as usize));
         } else if looked.filled.cards.is_empty() {
-            input.near.push(nothing(Reason::NotSearched { because: SkipWhy::Faint }, looked.among as usize));
+            input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, looked.among as usize));
         } else {
             let offer = self.offered(found, looked);
             found.offer(offer);
@@ -107,17 +107,17 @@ impl Cards<'_> {
         }
     }
 
-    fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<NotSent> {
+    fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<OmittedItem> {
         let told = self.library.told(&near.key)?;
         let passage = told.text.get(near.span.clone()).unwrap_or_default();
         let reason = match near.why {
-            MissWhy::NoRoom { .. } => Reason::Allowance { tokens: most },
-            MissWhy::Duplicate => Reason::Duplicate,
-            MissWhy::Below => Reason::BelowThreshold,
-            MissWhy::Unrelated => Reason::Unrelated,
+            MissReason::NoRoom { .. } => Reason::Allowance { tokens: most },
+            MissReason::Duplicate => Reason::Duplicate,
+            MissReason::Below => Reason::BelowThreshold,
+            MissReason::Unrelated => Reason::Unrelated,
         };
         let span = Some((short(near.span.start), short(near.span.end)));
-        Some(NotSent {
+        Some(OmittedItem {
             atom: Atom::Message { node: near.key },
             kind: RowKind::Card,
             title: NodeHead::preview_of(passage),

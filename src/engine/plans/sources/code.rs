@@ -15,12 +15,12 @@ use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::retrieval_set::SkipWhy;
+use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::CodeLimits;
-use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearWhy, Touchpoint};
+use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearSymbolReason, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::mode::{Mode, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -120,7 +120,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
     let all = module_cards::current(builder.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
-        format!("{} ({}): {}", card.path, stale.words(card.files.len()), gist(&card))
+        format!("{} ({}): {}", card.path, stale.to_text(card.files.len()), gist(&card))
     };
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
@@ -147,8 +147,8 @@ fn gist(card: &ModuleCard) -> String {
 
 /// Files and symbols attached to the message, which count as focus.
 fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>)> {
-    let text = snapshot.draft.as_ref().map(|(_, content)| content.words());
-    let held = crate::domain::conversation::attachment::held(text.as_deref().unwrap_or(asked));
+    let text = snapshot.draft.as_ref().map(|(_, content)| content.plain_text());
+    let held = crate::domain::conversation::attachment::attached_texts(text.as_deref().unwrap_or(asked));
     held.into_iter().map(|held| (held.path.to_owned(), held.lines)).collect()
 }
 
@@ -165,7 +165,7 @@ struct FoundSymbols {
     items: Vec<(Touchpoint, CodeRef)>,
     near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
     among: usize,
-    silent: Option<crate::domain::call::retrieval_set::SkipWhy>,
+    silent: Option<crate::domain::call::retrieval_set::SkipReason>,
     unknown: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ impl Put<'_> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
 
-    fn near(&mut self, near: NotSent) {
+    fn near(&mut self, near: OmittedItem) {
         let input = &mut self.found.input;
         input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
         input.near.push(near);
@@ -191,7 +191,7 @@ impl Put<'_> {
         let name = self.book.name();
         let title = format!("map of {name}");
         let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
-        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| NotSent {
+        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| OmittedItem {
             atom: Atom::code_map(),
             kind: RowKind::Code,
             title: title.clone(),
@@ -331,15 +331,15 @@ impl Put<'_> {
             self.found.offer(offer);
         }
         if looked.items.is_empty() && looked.near.is_empty() {
-            let because = crate::domain::call::retrieval_set::SkipWhy::Faint;
+            let because = crate::domain::call::retrieval_set::SkipReason::Faint;
             self.near(nothing(Reason::NoCode { because }, looked.among));
         }
         let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
         for (near, code) in looked.near.iter().take(NEAR) {
             let (tokens, reason) = match near.why {
-                NearWhy::NoRoom { needed } => (needed, Reason::BelowThreshold),
-                NearWhy::Inside | NearWhy::Sent => (0, Reason::Duplicate),
-                NearWhy::Changed => (0, Reason::StaleFile),
+                NearSymbolReason::NoRoom { needed } => (needed, Reason::BelowThreshold),
+                NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
+                NearSymbolReason::Changed => (0, Reason::StaleFile),
             };
             let scores = Scores { score: Some(milli(near.score)), parts: Vec::new() };
             self.near(near_row(code.clone(), tokens, reason, include(), scores));
@@ -410,7 +410,7 @@ fn look(
         unknown: scope.unknown.clone(),
     };
     if scope.is_empty() && beside.is_empty() {
-        looked.silent = if says { choose::skip_reason(index, asked, &hits, asks) } else { Some(SkipWhy::NoContent) };
+        looked.silent = if says { choose::skip_reason(index, asked, &hits, asks) } else { Some(SkipReason::NoContent) };
         if looked.silent.is_some() {
             return looked;
         }

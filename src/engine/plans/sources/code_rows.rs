@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeMap, CodeRef};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::NotSent;
+use crate::domain::planning::input::OmittedItem;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::export::secrets;
 use std::fmt::Write as _;
@@ -67,8 +67,8 @@ pub(crate) fn near_row(
     reason: Reason,
     remedy: (String, String),
     scores: Scores,
-) -> NotSent {
-    NotSent {
+) -> OmittedItem {
+    OmittedItem {
         atom: atom_of(&code),
         kind: RowKind::Code,
         title: code.title(),
@@ -81,8 +81,8 @@ pub(crate) fn near_row(
 }
 
 /// The row that says why no code was searched.
-pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
-    NotSent {
+pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
+    OmittedItem {
         atom: heading_atom(),
         kind: RowKind::Search,
         title: if among == 0 {

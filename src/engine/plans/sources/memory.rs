@@ -13,7 +13,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::domain::planning::input::{Block, Candidate, NotSent, Offer};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::mode::SearchWish;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
@@ -233,8 +233,8 @@ fn scores(score: Option<u32>) -> Scores {
     Scores { score: milli, parts: milli.map(|milli| ("words".to_owned(), milli)).into_iter().collect() }
 }
 
-fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (String, String)) -> NotSent {
-    NotSent {
+fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (String, String)) -> OmittedItem {
+    OmittedItem {
         atom: choice.memory.atom(),
         kind: RowKind::Memory,
         title: title(choice.memory),

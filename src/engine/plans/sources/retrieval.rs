@@ -7,10 +7,10 @@ use crate::context::AlreadyIn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
-use crate::domain::call::retrieval_set::{Gate, PassWhy, SkipWhy};
+use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::planning::input::{NotSent, PlanInput};
+use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
@@ -76,7 +76,7 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     let allowed = filter.allowed(&shelf.index, scope);
     let among = allowed.iter().filter(|may| **may).count();
     let mut looked = RetrievedCards {
-        gate: Gate::Skipped(SkipWhy::NothingToFind),
+        gate: Gate::Skipped(SkipReason::NothingToFind),
         query: wanted.query.to_owned(),
         among: u32::try_from(among).unwrap_or(u32::MAX),
         filled: Filled::default(),
@@ -86,7 +86,7 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
         return Ok(looked);
     }
     let (gate, cosines) = if wanted.forced {
-        (Gate::Pass(PassWhy::Forced), cosines(library, wanted.query, &allowed, wanted.priority))
+        (Gate::Pass(PassReason::Forced), cosines(library, wanted.query, &allowed, wanted.priority))
     } else {
         gated(library, &ask, (wanted.query, &allowed), Some(wanted.priority))?
     };
@@ -122,7 +122,7 @@ fn gated(
     let near = || cosines(library, query, allowed, vectors?);
     let by_words = opens(ask, query)?;
     match by_words {
-        Gate::Skipped(SkipWhy::Unknown | SkipWhy::Common | SkipWhy::Faint) => {
+        Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint) => {
             let near = near();
             Ok((opens(&SearchOptions { cosines: near.as_deref(), ..*ask }, query)?, near))
         }
@@ -239,8 +239,8 @@ pub(crate) fn add(
 fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
-        _ if found.behind > 0 => Reason::NotSearched { because: SkipWhy::Indexing },
-        SearchWish::Never => Reason::NotSearched { because: SkipWhy::NotWanted },
+        _ if found.behind > 0 => Reason::NotSearched { because: SkipReason::Indexing },
+        SearchWish::Never => Reason::NotSearched { because: SkipReason::NotWanted },
         SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
     };
     input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
@@ -263,11 +263,11 @@ pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
 /// What the person asks in the open turn.
 pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
-        return Ok(Some(content.words()));
+        return Ok(Some(content.plain_text()));
     }
     let head = snapshot.open.heads.iter().rfind(|head| head.role == Role::User && !head.hidden);
     let Some(head) = head else { return Ok(None) };
-    Ok(builder.content(head.key, Some(head.id))?.map(|content| content.words()))
+    Ok(builder.content(head.key, Some(head.id))?.map(|content| content.plain_text()))
 }
 
 /// Positions on the path that are in the request whatever is found, or that a person took out.
@@ -302,13 +302,13 @@ fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl
 }
 
 /// Rows for messages outside the window that a person took out one by one: they can be let back in.
-fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<NotSent> {
+fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> {
     let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
     let mut rows = Vec::new();
     for turn in &snapshot.turns {
         for at in by_hand(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
             let head = &turn.heads[at - turn.at];
-            rows.push(NotSent {
+            rows.push(OmittedItem {
                 atom: Atom::Message { node: head.key },
                 kind: RowKind::Message,
                 title: head.preview.clone(),
@@ -349,9 +349,9 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
 }
 
 /// The row that says why nothing was searched.
-pub(crate) fn nothing(reason: Reason, among: usize) -> NotSent {
+pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
-    NotSent {
+    OmittedItem {
         atom: Atom::Section { text: Hash::of(b"search") },
         kind: RowKind::Search,
         title: format!("search of {among} older {messages}"),

@@ -11,7 +11,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, Candidate as Offered, NotSent, Offer};
+use crate::domain::planning::input::{Block, Candidate as Offered, Offer, OmittedItem};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -170,7 +170,7 @@ fn modules(
         if !below {
             (left, room) = (left - 1, room - tokens);
         }
-        let stands = stale.words(card.files.len());
+        let stands = stale.to_text(card.files.len());
         candidates.push(Candidate {
             section: Section::Orientation,
             kind: RowKind::Module,
@@ -223,7 +223,7 @@ impl Put<'_> {
             _ => ("include-once", "includes it in the next request"),
         };
         let tokens = self.builder.count(self.snapshot.rules.model.encoding, &candidate.text);
-        self.found.input.near.push(NotSent {
+        self.found.input.near.push(OmittedItem {
             atom: candidate.atom,
             kind: candidate.kind,
             title: candidate.title.clone(),
@@ -274,7 +274,7 @@ fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failu
             Some(content) => Some(content.clone()),
             None => builder.content(key, node)?,
         };
-        words.push_str(&content.map(|content| content.words()).unwrap_or_default());
+        words.push_str(&content.map(|content| content.plain_text()).unwrap_or_default());
         words.push('\n');
     }
     Ok(words)

@@ -111,7 +111,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
         calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
     }
     let behind = |text: &str, pieces: &mut Vec<SentText>| {
-        pieces.extend(attachment::held(text).into_iter().map(|held| SentText {
+        pieces.extend(attachment::attached_texts(text).into_iter().map(|held| SentText {
             path: held.path.to_owned(),
             first: held.lines.map_or(1, |(first, _)| first),
             text: held.text.to_owned(),

@@ -60,7 +60,7 @@ fn hashed(
     if let Some(known) = builder.questions.0.get(&key) {
         return Ok(known.clone());
     }
-    let words = builder.content(key, Some(id))?.map(|content| content.words()).unwrap_or_default();
+    let words = builder.content(key, Some(id))?.map(|content| content.plain_text()).unwrap_or_default();
     let made = HashedQuery::new(beginning(&words)).map(Arc::new);
     if builder.questions.0.len() >= REMEMBERED {
         builder.questions.forget();

@@ -10,7 +10,7 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{End, NodeHead};
-use crate::domain::planning::input::{NotSent, PlanInput};
+use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
@@ -136,7 +136,7 @@ impl Suggestion {
 
 /// Puts the suggestions into a plan's input.
 pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
-    input.near.extend(snapshot.suggested.iter().map(|suggestion| NotSent {
+    input.near.extend(snapshot.suggested.iter().map(|suggestion| OmittedItem {
         atom: suggestion.atom(),
         kind: RowKind::Message,
         title: suggestion.head.preview.clone(),

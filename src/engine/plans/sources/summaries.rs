@@ -10,30 +10,31 @@ use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::Slot;
-use crate::domain::planning::input::{Covered, Gap};
+use crate::domain::planning::input::{CoveredTurn, Gap};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Warning;
 use crate::domain::summary::accepted::{
-    Lag, Newer, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, Use,
+    MessagesSince, SourceFault, StalenessLimits, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState,
+    SummaryUse,
 };
 use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A capsule in memory, with what it covers found by key.
+/// A summary in memory, with what it covers found by key.
 pub(crate) struct LoadedSummary {
-    pub(crate) capsule: Arc<Summary>,
+    pub(crate) summary: Arc<Summary>,
     users: HashMap<Hash, Hash>,
     tips: HashSet<Hash>,
     nodes: HashSet<Hash>,
 }
 
 impl LoadedSummary {
-    pub(crate) fn new(capsule: Summary) -> Self {
-        let users = capsule.covers.iter().map(|cover| (cover.user, cover.tip)).collect();
-        let nodes = capsule.covers.iter().flat_map(|cover| cover.nodes.iter().map(|(key, _)| *key)).collect();
-        let tips = capsule.covers.iter().map(|cover| cover.tip).collect();
-        Self { capsule: Arc::new(capsule), users, tips, nodes }
+    pub(crate) fn new(summary: Summary) -> Self {
+        let users = summary.covers.iter().map(|cover| (cover.user, cover.tip)).collect();
+        let nodes = summary.covers.iter().flat_map(|cover| cover.nodes.iter().map(|(key, _)| *key)).collect();
+        let tips = summary.covers.iter().map(|cover| cover.tip).collect();
+        Self { summary: Arc::new(summary), users, tips, nodes }
     }
 
     /// Whether it covers this turn.
@@ -45,7 +46,7 @@ impl LoadedSummary {
 /// A summary that is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentSummary {
-    pub(crate) capsule: Arc<Summary>,
+    pub(crate) summary: Arc<Summary>,
     /// Why it is stale, if it is sent anyway.
     pub(crate) stale: Option<&'static str>,
     /// Whether it belongs to another lane, so that it is sent only if the question names that lane.
@@ -59,7 +60,7 @@ pub(crate) struct SentSummary {
 impl SentSummary {
     /// Whether a question names its lane or one of its tasks.
     pub(crate) fn named_in(&self, question: &str) -> bool {
-        let lane = Some(self.capsule.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
+        let lane = Some(self.summary.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
         let lane = lane.map(|lane| Lane::read(lane).title());
         lane.iter().chain(&self.tasks).any(|name| names(question, name))
     }
@@ -73,13 +74,13 @@ fn names(text: &str, name: &str) -> bool {
     !name.is_empty() && text.match_indices(&name).any(|(at, _)| alone(at))
 }
 
-/// What of capsules a call gets.
+/// What of summaries a call gets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
     pub(crate) going: Vec<SentSummary>,
     /// Those that do not hold here.
     pub(crate) stale: Vec<Arc<Summary>>,
-    pub(crate) covered: Vec<Covered>,
+    pub(crate) covered: Vec<CoveredTurn>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -91,18 +92,18 @@ pub(crate) struct SummaryView<'a> {
 }
 
 impl SummaryView<'_> {
-    /// How a capsule stands here. Costs a few look-ups, however much it covers: all that it covers lies on one path, so its
+    /// How a summary stands here. Costs a few look-ups, however much it covers: all that it covers lies on one path, so its
     /// last node being here means that all of them are.
     pub(crate) fn sight(&self, held: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
-        let tip = held.capsule.tip().and_then(|key| tree.by_key(key));
+        let tip = held.summary.tip().and_then(|key| tree.by_key(key));
         let Some(tip) = tip.filter(|slot| self.path.get(tree.depth(*slot) as usize) == Some(slot)) else {
             return SummaryPosition::default();
         };
         let after = &self.path[tree.depth(tip) as usize + 1..];
         let excluded = self.marks.iter().any(|mark| mark.kind.excludes() && touches(held, &mark.target));
         let grown = after.first().is_some_and(|slot| tree.head(*slot).role != Role::User);
-        let source = if held.capsule.text.is_none() {
+        let source = if held.summary.text.is_none() {
             Some(SourceFault::Removed)
         } else if excluded {
             Some(SourceFault::Excluded)
@@ -113,13 +114,13 @@ impl SummaryView<'_> {
             on_path: true,
             source,
             file_changed: false,
-            newer: self.newer(after, held.capsule.generated_at),
+            newer: self.newer(after, held.summary.generated_at),
         }
     }
 
-    fn newer(&self, after: &[Slot], since: i64) -> Newer {
+    fn newer(&self, after: &[Slot], since: i64) -> MessagesSince {
         let tree = &self.session.tree;
-        let enough = u64::from(Lag::default().tokens) * 4 + 4;
+        let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
         let mut bytes = 0;
         for slot in after {
             bytes += tree.head(*slot).bytes;
@@ -127,31 +128,31 @@ impl SummaryView<'_> {
                 break;
             }
         }
-        Newer {
+        MessagesSince {
             messages: u32::try_from(after.len()).unwrap_or(u32::MAX),
             tokens: u32::try_from(bytes / 4).unwrap_or(u32::MAX),
             ms: after.last().map_or(0, |slot| tree.head(*slot).at - since),
         }
     }
 
-    /// A capsule or the nearest older level that may go, and whether levels above it were passed over.
+    /// A summary or the nearest older level that may go, and whether levels above it were passed over.
     pub(crate) fn usable(&self, id: Hash, mode: Mode) -> (Option<SentSummary>, bool) {
         let mut passed = false;
         let mut at = Some(id);
         let mut seen = HashSet::new();
-        while let Some(held) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.capsule(id)) {
+        while let Some(held) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.summary(id)) {
             let stale = match self.sight(held).usage(mode) {
-                Use::Plain => None,
-                Use::Labelled(why) => Some(why),
-                Use::Not => {
+                SummaryUse::Plain => None,
+                SummaryUse::Labelled(why) => Some(why),
+                SummaryUse::Not => {
                     passed = true;
-                    at = held.capsule.parent;
+                    at = held.summary.parent;
                     continue;
                 }
             };
-            let (capsule, elsewhere) =
-                (held.capsule.clone(), held.capsule.kind == SummaryKind::Lane && held.capsule.lane != self.lane());
-            return (Some(SentSummary { capsule, stale, elsewhere, older: false, tasks: Vec::new() }), passed);
+            let (summary, elsewhere) =
+                (held.summary.clone(), held.summary.kind == SummaryKind::Lane && held.summary.lane != self.lane());
+            return (Some(SentSummary { summary, stale, elsewhere, older: false, tasks: Vec::new() }), passed);
         }
         (None, passed)
     }
@@ -162,7 +163,7 @@ impl SummaryView<'_> {
     }
 }
 
-/// Whether an exclusion is of something that was read for a capsule.
+/// Whether an exclusion is of something that was read for a summary.
 fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     match target {
         Atom::Turn { user, .. } => held.users.contains_key(user),
@@ -180,63 +181,63 @@ pub(crate) fn choose<'t>(
     gaps: &[Gap],
 ) -> Summaries {
     let mut found = Summaries::default();
-    for id in &branch.capsules {
-        let Some(newest) = ground.session.capsule(*id).map(|held| held.capsule.clone()) else { continue };
+    for id in &branch.summaries {
+        let Some(newest) = ground.session.summary(*id).map(|held| held.summary.clone()) else { continue };
         let (going, passed) = ground.usable(*id, mode);
         if passed {
-            found.warnings.push(Warning::SummaryOlder { to: going.as_ref().map(|going| going.capsule.turns.1) });
+            found.warnings.push(Warning::SummaryOlder { to: going.as_ref().map(|going| going.summary.turns.1) });
             found.stale.push(newest);
         }
         let Some(going) = going else { continue };
-        let before = going.capsule.parent.filter(|_| !going.elsewhere).and_then(|id| ground.usable(id, mode).0);
+        let before = going.summary.parent.filter(|_| !going.elsewhere).and_then(|id| ground.usable(id, mode).0);
         found.going.extend(before.map(|before| SentSummary { older: true, ..before }));
-        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == going.capsule.tip();
+        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == going.summary.tip();
         let tasks = branch.overrides.tasks.iter().filter(ends).map(|task| task.name.clone()).collect();
         found.going.push(SentSummary { tasks, ..going });
     }
     let here = found.going.iter().filter(|going| !going.elsewhere);
-    let held: Vec<&LoadedSummary> = here.filter_map(|going| ground.session.capsule(going.capsule.id)).collect();
+    let held: Vec<&LoadedSummary> = here.filter_map(|going| ground.session.summary(going.summary.id)).collect();
     if held.is_empty() {
         return found;
     }
     for (user, tip) in turns {
         let by = held.iter().filter(|held| held.covers(user, tip));
-        found.covered.extend(by.map(|held| Covered { user, tip, by: held.capsule.id }));
+        found.covered.extend(by.map(|held| CoveredTurn { user, tip, by: held.summary.id }));
     }
     for (user, tip) in gaps.iter().map(|gap| gap.range) {
         let by = held.iter().filter(|held| held.tips.contains(&tip));
-        found.covered.extend(by.map(|held| Covered { user, tip, by: held.capsule.id }));
+        found.covered.extend(by.map(|held| CoveredTurn { user, tip, by: held.summary.id }));
     }
     found
 }
 
-/// A capsule's text as it is sent.
-pub(crate) fn summary_text(capsule: &Summary, stale: Option<&str>) -> String {
-    let (from, to) = capsule.turns;
-    let by = match (capsule.source, &capsule.model) {
+/// A summary's text as it is sent.
+pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
+    let (from, to) = summary.turns;
+    let by = match (summary.source, &summary.model) {
         (SummarySource::Llm, Some(model)) => format!("written by {model}"),
         (SummarySource::Llm, None) => "written by a model".to_owned(),
         (SummarySource::Extractive, _) => "their own sentences".to_owned(),
         (SummarySource::User, _) => "written by the user".to_owned(),
     };
-    let what = if capsule.kind == SummaryKind::Session { "Summary of the session" } else { "Summary of older turns" };
+    let what = if summary.kind == SummaryKind::Session { "Summary of the session" } else { "Summary of older turns" };
     let stale = stale.map_or_else(String::new, |why| format!(" [stale: {why}]"));
-    render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), capsule.text.as_deref().unwrap_or_default())
+    render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), summary.text.as_deref().unwrap_or_default())
 }
 
-/// Every text as which a capsule may have been sent.
-pub(crate) fn all_texts(capsule: &Summary) -> impl Iterator<Item = String> + '_ {
+/// Every text as which a summary may have been sent.
+pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     let labels = [None, Some("a turn in it has changed since"), Some("a file in it has changed since")];
-    labels.into_iter().map(|label| summary_text(capsule, label))
+    labels.into_iter().map(|label| summary_text(summary, label))
 }
 
 /// Its title in lists.
-pub(crate) fn title(capsule: &Summary) -> String {
-    let (from, to) = capsule.turns;
-    format!("{} summary of turns {from}–{to} ({})", capsule.kind.name(), capsule.source.name())
+pub(crate) fn title(summary: &Summary) -> String {
+    let (from, to) = summary.turns;
+    format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
 }
 
 /// The state that a list shows.
 pub(crate) fn state(ground: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
-    ground.sight(held).state(Lag::default())
+    ground.sight(held).state(StalenessLimits::default())
 }

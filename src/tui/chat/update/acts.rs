@@ -244,7 +244,7 @@ pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
 fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
     let Some(id) = node else { return };
     match model.bodies.get(id) {
-        Some(node) => out.push(Cmd::Copy(node.content.words())),
+        Some(node) => out.push(Cmd::Copy(node.content.plain_text())),
         None => {
             send(
                 model,

@@ -133,7 +133,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let mut nodes: Vec<&Arc<Node>> = nodes.iter().collect();
     nodes.sort_by_key(|node| node.head.at);
-    model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.words())));
+    model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.plain_text())));
     if model.focus == Focus::Composer
         && model.layers.is_empty()
         && model.composer.is_empty()

@@ -69,7 +69,7 @@ fn sized(text: &str) -> String {
 
 /// A message as it was written, without the state block behind an answer.
 fn words(node: &Node) -> String {
-    let words = node.content.words();
+    let words = node.content.plain_text();
     if node.head.role == Role::Assistant { state::strip(&words, node.head.end == End::Complete) } else { words }
 }
 

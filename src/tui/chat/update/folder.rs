@@ -2,7 +2,7 @@
 //! Not for: the folder's servers of tools (`screens::tools::update`), or trust in the folder (`open`).
 
 use crate::domain::base::hash::Hash;
-use crate::domain::tool::folder_settings::{Changed, FileStanding, FolderSettings};
+use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
 use crate::engine::api::{FolderAct, Request, ToolRequest};
 use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, ProgramPending};
@@ -31,11 +31,11 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
             model.now,
         );
     };
-    let Some(digest) = card.digest.filter(|_| card.standing != FileStanding::Faulty) else {
-        let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.words()));
+    let Some(digest) = card.digest.filter(|_| card.standing != SettingsFileStatus::Faulty) else {
+        let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.to_text()));
         return model.status.say(Severity::Notice, text, model.now);
     };
-    let lines: Vec<String> = card.changes.iter().flat_map(Changed::lines).collect();
+    let lines: Vec<String> = card.changes.iter().flat_map(SettingChange::lines).collect();
     let needed: usize = lines.iter().map(|line| line.chars().count() / 60 + 1).sum();
     let mut words = vec![card.path.clone()];
     let mut reader = None;
@@ -47,7 +47,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     } else {
         words.extend(lines);
     }
-    let used = card.standing == FileStanding::Used;
+    let used = card.standing == SettingsFileStatus::Used;
     let (title, yes, no) = match (used, card.approved_before) {
         (true, _) => ("The folder's settings are in use", "keep using them", "stop using them"),
         (false, true) => {
@@ -59,7 +59,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     if !used {
         choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
     }
-    if card.standing != FileStanding::Declined {
+    if card.standing != SettingsFileStatus::Declined {
         choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));
     }
     model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
@@ -75,9 +75,9 @@ pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>
 mod tests {
     use super::*;
 
-    fn card(standing: FileStanding, lines: usize) -> FolderSettings {
+    fn card(standing: SettingsFileStatus, lines: usize) -> FolderSettings {
         let text = vec!["a line"; lines].join("\n");
-        let change = Changed { key: "system.replace".into(), before: None, after: Some(text) };
+        let change = SettingChange { key: "system.replace".into(), before: None, after: Some(text) };
         FolderSettings {
             path: "/w/.pleach.toml".into(),
             standing,
@@ -93,23 +93,23 @@ mod tests {
     #[test]
     fn every_change_stands_before_the_yes() {
         let mut model = Model { size: (80, 30), ..Model::default() };
-        came(&mut model, Some(&card(FileStanding::Waits, 3)));
+        came(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
         assert_eq!(question.cursor, 0, "Enter alone changes nothing");
         // Where there is no room the whole text lies above the question.
-        came(&mut model, Some(&card(FileStanding::Waits, 200)));
+        came(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
         let Some(reader) = model.layers.top::<Reader>() else { panic!() };
         assert_eq!(reader.text.lines().count(), 201);
         assert!(model.layers.below::<Question>().is_some());
 
         model.layers.clear();
-        came(&mut model, Some(&card(FileStanding::Used, 1)));
+        came(&mut model, Some(&card(SettingsFileStatus::Used, 1)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nx");
         model.layers.clear();
-        came(&mut model, Some(&FolderSettings { digest: None, ..card(FileStanding::Untrusted, 0) }));
+        came(&mut model, Some(&FolderSettings { digest: None, ..card(SettingsFileStatus::Untrusted, 0) }));
         assert!(model.layers.is_empty());
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn answered(
         (P::Sibling(at), Ok(Answer::Branch(_))) => acts::version(model, at),
         (P::Edit(id), Ok(Answer::Bodies(nodes))) => edit_text(model, id, &nodes),
         (P::Copy(id), Ok(Answer::Bodies(nodes))) => {
-            out.extend(find(&nodes, id).map(|node| Cmd::Copy(node.content.words())));
+            out.extend(find(&nodes, id).map(|node| Cmd::Copy(node.content.plain_text())));
         }
         (P::CopyMenu(id), Ok(Answer::Bodies(nodes))) => {
             if let Some(node) = find(&nodes, id) {
@@ -47,7 +47,7 @@ pub(crate) fn answered(
 /// Puts the text of a message into the composer to edit it.
 fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
-        let text = node.content.words();
+        let text = node.content.plain_text();
         if Safe::hidden(&text) > 0 {
             model.status.say(
                 Severity::Trouble,

@@ -3,7 +3,7 @@
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::planning::plan::{Blocked, Choice};
+use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
@@ -63,16 +63,16 @@ pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
 }
 
 fn remedies(blocked: &Blocked) -> Vec<(char, String, Act)> {
-    let way = |choice: &Choice| match choice {
-        Choice::LargerBudget { at_least } => {
+    let way = |choice: &BlockedRemedy| match choice {
+        BlockedRemedy::LargerBudget { at_least } => {
             let round = at_least.div_ceil(500).saturating_mul(500);
             ('b', choice.sentence(), Act::Budget(round.min(blocked.budget.most())))
         }
-        Choice::OtherModel => ('m', choice.sentence(), Act::Models),
-        Choice::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),
-        Choice::FewerTools { .. } => ('t', choice.sentence(), Act::Trust(false)),
-        Choice::ShorterMessage { .. } => ('s', choice.sentence(), Act::Close),
-        Choice::ShortenBodies { .. } => ('p', choice.sentence(), Act::Policy("layered".to_owned())),
+        BlockedRemedy::OtherModel => ('m', choice.sentence(), Act::Models),
+        BlockedRemedy::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),
+        BlockedRemedy::FewerTools { .. } => ('t', choice.sentence(), Act::Trust(false)),
+        BlockedRemedy::ShorterMessage { .. } => ('s', choice.sentence(), Act::Close),
+        BlockedRemedy::ShortenBodies { .. } => ('p', choice.sentence(), Act::Policy("layered".to_owned())),
     };
     blocked.choices.iter().map(way).collect()
 }

@@ -168,7 +168,7 @@ impl BlockBuilder<'_> {
         let usage = &run.usage;
         let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
         let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
-        let (full, less) = (usage.words(run.est_total, &dot), bare.words(run.est_total, &dot));
+        let (full, less) = (usage.to_text(run.est_total, &dot), bare.to_text(run.est_total, &dot));
         let short = match (usage.prompt, usage.completion) {
             (Some(read), Some(said)) => {
                 let (read, said) = (text::number(u64::from(read)), text::number(u64::from(said)));
@@ -209,7 +209,7 @@ impl BlockBuilder<'_> {
                 Part::Text { .. } | Part::Call { .. } | Part::Reply { .. } => {}
             }
         }
-        let words = content.words();
+        let words = content.plain_text();
         match head.role {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));

@@ -1,7 +1,7 @@
 //! Tool calls in the small panel, and what a tool at work says.
 //! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
-use crate::domain::tool::mcp::shown;
+use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::resolution::argument;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
@@ -84,7 +84,7 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
 pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return Flow::plain(&format!("{} needs approval ({key})", shown(&asking.tool)), width, Ink::Warn);
+        return Flow::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
     }
     if live.said.is_empty() {
         return Vec::new();

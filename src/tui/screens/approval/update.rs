@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
 use crate::domain::tool::mcp;
-use crate::domain::tool::rerun::AgainState;
+use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
@@ -33,7 +33,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Pendi
         return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} needs approval: {key} shows it.", mcp::shown(&asking.tool));
+    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&asking.tool));
     model.status.report(ASKING, text, model.now);
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
-    if let Some((branch, AgainState::Asks(asking))) =
+    if let Some((branch, RerunState::Asks(asking))) =
         model.tools.rerun.as_ref().map(|again| (again.branch, &again.state))
     {
         waiting.push((branch, asking.clone()));

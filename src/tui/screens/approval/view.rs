@@ -4,7 +4,7 @@
 use super::model::{AROUND, ApprovalScreen};
 use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
-use crate::domain::tool::mcp::{OUTSIDE, shown};
+use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
@@ -28,7 +28,7 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     paint::wipe(area, buf);
-    let title = format!("{} needs approval", shown(&ask.asking.tool));
+    let title = format!("{} needs approval", display_name(&ask.asking.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -181,7 +181,7 @@ fn whole(raw: &str, width: usize) -> Vec<Line> {
 
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
-    Flow::plain(&row.words(), width, ink)
+    Flow::plain(&row.to_text(), width, ink)
 }
 
 /// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.

@@ -77,7 +77,7 @@ fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
-        Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.words(card.est_total, &dot)),
+        Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
         None if pane.run.is_none() => "Preparing its context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));

@@ -148,7 +148,7 @@ fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
-    sums.extend(card.uses.map(|uses| uses.words()));
+    sums.extend(card.uses.map(|uses| uses.to_text()));
     rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
     rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));

@@ -191,7 +191,7 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = Flow::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
-    let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.words(look.theme.glyphs.becomes));
+    let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
     rows.extend(Flow::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
         rows.extend(because(look, cause, room));
@@ -214,7 +214,7 @@ fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
-    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.words(), place.reason.sentence()))
+    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
 /// How an item went in the newest calls, for the overlay's detail.
@@ -224,7 +224,7 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
-        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::words);
+        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
         rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows

@@ -178,7 +178,7 @@ pub enum EditorPending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::summary::versions::Editing;
+    use crate::domain::summary::versions::Editability;
 
     fn thing(id: &str, texts: &[&str]) -> Editable {
         let last = texts.len().saturating_sub(1);
@@ -194,7 +194,7 @@ mod tests {
             id: id.into(),
             title: id.into(),
             note: String::new(),
-            editing: Editing::Here,
+            editing: Editability::Here,
             goes: id == "b",
             versions: texts.iter().enumerate().map(version).collect(),
         }

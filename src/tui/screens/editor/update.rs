@@ -5,7 +5,7 @@ use super::model::{EditorPending, EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::versions::{Editable, EditableKind, Editing, Fault};
+use crate::domain::summary::versions::{Editability, Editable, EditableKind, PolicyFault};
 use crate::engine::api::{
     Answer, BranchRequest, EditableAct, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request,
     SessionRequest, SummaryAct, ToolRequest,
@@ -119,23 +119,25 @@ pub(crate) fn edit(model: &mut Model) {
     };
     let text = shop.shown().map(|version| version.text.to_string()).unwrap_or_default();
     let (title, what) = match (thing.editing, thing.kind) {
-        (Editing::Not(why), _) => return model.status.say(Severity::Notice, why, model.now),
-        (Editing::Copy, _) => return copy(model),
-        (Editing::Here, EditableKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
-        (Editing::Here, EditableKind::Memories) => ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone())),
-        (Editing::Here, EditableKind::Summaries) => {
-            let Ok(capsule) = thing.id.parse::<Hash>() else { return };
-            (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, capsule })
+        (Editability::Not(why), _) => return model.status.say(Severity::Notice, why, model.now),
+        (Editability::Copy, _) => return copy(model),
+        (Editability::Here, EditableKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
+        (Editability::Here, EditableKind::Memories) => {
+            ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone()))
         }
-        (Editing::Here, EditableKind::Rules) => {
+        (Editability::Here, EditableKind::Summaries) => {
+            let Ok(summary) = thing.id.parse::<Hash>() else { return };
+            (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, summary })
+        }
+        (Editability::Here, EditableKind::Rules) => {
             let expected = Some(Hash::of(text.as_bytes()));
             (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
         }
-        (Editing::Here, EditableKind::Modules) => {
+        (Editability::Here, EditableKind::Modules) => {
             (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
         }
-        (Editing::Here, EditableKind::Skills) => return,
-        (Editing::Here, EditableKind::Policies) => {
+        (Editability::Here, EditableKind::Skills) => return,
+        (Editability::Here, EditableKind::Policies) => {
             (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
         }
     };
@@ -196,7 +198,7 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     let request = match what {
         Edited::State(branch) => Request::Branch(BranchRequest::EditState { branch, text }),
         Edited::Memory(id) => Request::Memory(MemoryRequest::Change { id, act: MemoryAct::Edit(Some(text), None) }),
-        Edited::Summary { branch, capsule } => Request::Summary { branch, act: SummaryAct::Rewrite { capsule, text } },
+        Edited::Summary { branch, summary } => Request::Summary { branch, act: SummaryAct::Rewrite { summary, text } },
         Edited::Policy { name, preset } => Request::Editable(EditableAct::SavePolicy { name, text, preset }),
         Edited::Rules { branch, path, expected } => {
             Request::Tool(ToolRequest::Project(ProjectAct::Save { branch, path, text, expected }))
@@ -216,7 +218,7 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
     let (fault, text) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
-        Err(failure) => (Some(Fault { place: None, words: failure.to_string() }), String::new()),
+        Err(failure) => (Some(PolicyFault { place: None, words: failure.to_string() }), String::new()),
         Ok(Answer::Policies { names, said: text }) => {
             model.facts.policies = names;
             (None, text)
@@ -351,7 +353,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
         (None, forward) if let Some(path) = module => {
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
-        (Some(thing), _) if thing.editing == Editing::Copy => {
+        (Some(thing), _) if thing.editing == Editability::Copy => {
             let text = format!("{} is built in and can't be changed; e copies it.", thing.id);
             return model.status.say(Severity::Notice, text, model.now);
         }

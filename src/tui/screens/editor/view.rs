@@ -12,8 +12,8 @@
 
 use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::time;
-use crate::domain::planning::what_if::Figures;
-use crate::domain::summary::versions::{Editable, EditableKind, Editing, Version};
+use crate::domain::planning::what_if::PlanFigures;
+use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
@@ -76,7 +76,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         return;
     }
     let policies = shop.kind == EditableKind::Policies;
-    let copies = shop.selected().is_some_and(|thing| thing.editing == Editing::Copy);
+    let copies = shop.selected().is_some_and(|thing| thing.editing == Editability::Copy);
     let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
     if policies {
         words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
@@ -177,7 +177,7 @@ fn things(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buf
         let glyphs = &look.theme.glyphs;
         let (sign, ink) = if thing.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
         let note = match (thing.kind, thing.editing) {
-            (EditableKind::Policies, Editing::Copy) => "built in".to_owned(),
+            (EditableKind::Policies, Editability::Copy) => "built in".to_owned(),
             (EditableKind::Policies, _) => "yours".to_owned(),
             (EditableKind::Rules | EditableKind::Modules, _) => {
                 thing.note.split(';').next().unwrap_or_default().to_owned()
@@ -267,8 +267,8 @@ fn versions(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable) -> St
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let Some(shown) = shop.shown() else {
         let words = match thing.editing {
-            Editing::Not(why) => why,
-            Editing::Here | Editing::Copy => "There are no versions yet.",
+            Editability::Not(why) => why,
+            Editability::Here | Editability::Copy => "There are no versions yet.",
         };
         return words.to_owned();
     };
@@ -376,7 +376,7 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
 }
 
 /// `The next call under it: 4,980 est. tokens instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
-fn call(look: &ViewContext<'_>, made: &Figures, now: &Figures) -> String {
+fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
     let same = made.plan == now.plan;

@@ -107,7 +107,7 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     match record.stopped {
         Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
         None => {
-            Some(record.limits.words()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
+            Some(record.limits.to_text()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
         }
     }
 }
@@ -120,7 +120,7 @@ fn account(look: &ViewContext<'_>, column: &Column) -> String {
         .and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
-        return format!("  {}{dot}{}{cost}", card.model, card.usage.words(card.est_total, &dot));
+        return format!("  {}{dot}{}{cost}", card.model, card.usage.to_text(card.est_total, &dot));
     }
     let live = column.branch.and_then(|branch| look.model.live.get(&branch));
     live.map_or_else(String::new, |live| {
@@ -150,7 +150,7 @@ fn rows(
     if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);
         return match look.model.bodies.get(node) {
-            Some(body) => shown(&state::strip(&body.content.words(), true)),
+            Some(body) => shown(&state::strip(&body.content.plain_text(), true)),
             None => plain("…", Ink::Dim),
         };
     }

@@ -7,7 +7,7 @@ use super::view::breaks_at;
 use super::view_figures;
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
-use crate::domain::planning::what_if::{ActPreview, Figures, MovedItem};
+use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
@@ -137,7 +137,7 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
 fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
     let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
-    let words = format!("Item {}. {} {does}.", item.words(), look.key_in(action, When::Overlay));
+    let words = format!("Item {}. {} {does}.", item.to_text(), look.key_in(action, When::Overlay));
     Flow::plain(&words, room, Ink::Text)
 }
 
@@ -163,7 +163,7 @@ fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Li
     }
 }
 
-fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Figures, room: usize) -> Vec<Line> {
+fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &PlanFigures, room: usize) -> Vec<Line> {
     let number = |n: u32| text::short(u64::from(n));
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
@@ -217,7 +217,7 @@ fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
     let messages = text::counted(origin.sources.len() as u64, "message");
-    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.words()), room, Ink::Text);
+    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
     if look.stale(origin) {
         let key = look.key_in(Action::Compare, When::Branches);
         let words = format!(

@@ -42,7 +42,7 @@ impl Screen for DraftScreen {
             Action::NextPane => self.turn(1),
             Action::PrevPane => self.turn(-1),
             Action::Copy => {
-                out.extend(self.draft.as_ref().and_then(|draft| draft.capsule.text.clone()).map(Cmd::Copy));
+                out.extend(self.draft.as_ref().and_then(|draft| draft.summary.text.clone()).map(Cmd::Copy));
             }
             Action::Open => update::look(self),
             Action::Leave => return Outcome::Then(update::leave),
@@ -77,7 +77,7 @@ impl Screen for SummaryList {
     fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
         match action {
             Action::Copy => {
-                out.extend(self.selected().and_then(|card| card.capsule.text.clone()).map(Cmd::Copy));
+                out.extend(self.selected().and_then(|card| card.summary.text.clone()).map(Cmd::Copy));
             }
             Action::Open => return Outcome::Then(update::read),
             _ => return Outcome::Pass,

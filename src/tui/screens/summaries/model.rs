@@ -1,4 +1,4 @@
-//! Summaries on the screen: drafts that wait and one that is made, a draft beside its sources, the list of capsules.
+//! Summaries on the screen: drafts that wait and one that is made, a draft beside its sources, the list of summaries.
 //! Not for: what keys do to them (`update`).
 
 use crate::domain::base::ids::BranchId;
@@ -137,7 +137,7 @@ impl DraftScreen {
     pub fn show(&mut self, draft: Arc<SummaryDraft>) {
         let selected = self.selected();
         let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
-        let (kept, dropped) = (draft.capsule.kept.len(), draft.dropped.len());
+        let (kept, dropped) = (draft.summary.kept.len(), draft.dropped.len());
         self.cursor = match selected {
             Some(Item::Kept(at)) => at.min(kept.saturating_sub(1)),
             Some(Item::Dropped(at)) if !first => kept + at.min(dropped.saturating_sub(1)),
@@ -155,14 +155,14 @@ impl DraftScreen {
     /// How many items there are.
     #[must_use]
     pub fn items(&self) -> usize {
-        self.draft.as_ref().map_or(0, |draft| draft.capsule.kept.len() + draft.dropped.len())
+        self.draft.as_ref().map_or(0, |draft| draft.summary.kept.len() + draft.dropped.len())
     }
 
     /// The item at a place of the list: what is kept first, then what was dropped.
     #[must_use]
     pub fn item(&self, at: usize) -> Option<Item> {
         let draft = self.draft.as_ref()?;
-        let kept = draft.capsule.kept.len();
+        let kept = draft.summary.kept.len();
         if at < kept {
             return Some(Item::Kept(at));
         }
@@ -228,7 +228,7 @@ impl DraftScreen {
     }
 }
 
-/// The list of a branch's capsules.
+/// The list of a branch's summaries.
 #[derive(Clone, Debug)]
 pub struct SummaryList {
     /// On which branch.
@@ -250,15 +250,15 @@ impl SummaryList {
         Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
     }
 
-    /// Takes capsules in; the selection stays on its capsule.
+    /// Takes summaries in; the selection stays on its summary.
     pub fn fill(&mut self, cards: Vec<SummaryCard>) {
-        let selected = self.selected().map(|card| card.capsule.id);
-        let found = cards.iter().position(|card| Some(card.capsule.id) == selected);
+        let selected = self.selected().map(|card| card.summary.id);
+        let found = cards.iter().position(|card| Some(card.summary.id) == selected);
         self.cursor = found.unwrap_or(self.cursor).min(cards.len().saturating_sub(1));
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// The selected capsule.
+    /// The selected summary.
     #[must_use]
     pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)

@@ -1,4 +1,4 @@
-//! Summaries: having one drafted, what a person does with a draft, the list of capsules.
+//! Summaries: having one drafted, what a person does with a draft, the list of summaries.
 //! Not for: moving about in either (`update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
@@ -133,10 +133,10 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
 
 /// What would be lost with a draft that cannot simply be made again.
 fn work(draft: &SummaryDraft) -> Option<&'static str> {
-    match draft.capsule.source {
+    match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
         SummarySource::Llm => Some("A model wrote it; writing it again costs another call."),
-        SummarySource::Extractive if draft.capsule.kept.is_empty() => None,
+        SummarySource::Extractive if draft.summary.kept.is_empty() => None,
         SummarySource::Extractive => Some("You selected what it keeps; you would have to select that again."),
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
 /// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
-    match draft.filter(|draft| draft.capsule.source == SummarySource::User) {
+    match draft.filter(|draft| draft.summary.source == SummarySource::User) {
         Some(draft) => {
             doubt(model, &draft, "Write it again?", "yes, another draft takes its place", Act::Redraft);
         }
@@ -222,7 +222,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Summar
 
 /// Says that a draft waits, and what opens it.
 fn announce(model: &mut Model, draft: &SummaryDraft) {
-    let (from, to) = draft.capsule.turns;
+    let (from, to) = draft.summary.turns;
     let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
     let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let text = format!(
@@ -249,7 +249,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The list of capsules.
+/// The list of summaries.
 pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.close::<SummaryList>(|_| true);
@@ -272,14 +272,14 @@ fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
     }
 }
 
-/// Takes a level back: of the selected capsule, or the newest of the kind of the draft on the screen.
+/// Takes a level back: of the selected summary, or the newest of the kind of the draft on the screen.
 pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
     let (branch, act) = if let Some(shelf) = model.layers.top::<SummaryList>() {
         let Some(card) = shelf.selected() else { return };
-        (shelf.branch, SummaryAct::TakeBack { capsule: card.capsule.id })
+        (shelf.branch, SummaryAct::TakeBack { summary: card.summary.id })
     } else if let Some(desk) = model.layers.top::<DraftScreen>() {
-        let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.capsule.kind);
+        let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
         (desk.branch, SummaryAct::UndoLevel { kind })
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
@@ -287,28 +287,28 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
 }
 
-/// Has it written anew: a draft by the other writer, a capsule of the list by its own.
+/// Has it written anew: a draft by the other writer, a summary of the list by its own.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if let Some(desk) = model.layers.top::<DraftScreen>() {
         desk.draft.as_ref().map(|draft| {
-            let by = if draft.capsule.source == SummarySource::Llm {
+            let by = if draft.summary.source == SummarySource::Llm {
                 SummaryAuthor::Extractive
             } else {
                 SummaryAuthor::Model
             };
-            let act = SummaryAct::Draft { kind: draft.capsule.kind, up_to: Some(draft.capsule.turns.1), by };
+            let act = SummaryAct::Draft { kind: draft.summary.kind, up_to: Some(draft.summary.turns.1), by };
             (desk.branch, act)
         })
     } else {
         let shelf = model.layers.top::<SummaryList>();
         shelf.and_then(|shelf| Some((shelf.branch, shelf.selected()?))).map(|(branch, card)| {
-            let by = if card.capsule.source == SummarySource::Llm {
+            let by = if card.summary.source == SummarySource::Llm {
                 SummaryAuthor::Model
             } else {
                 SummaryAuthor::Extractive
             };
-            let up_to = Some(card.capsule.turns.1).filter(|_| card.state != SummaryState::StaleLag);
-            (branch, SummaryAct::Draft { kind: card.capsule.kind, up_to, by })
+            let up_to = Some(card.summary.turns.1).filter(|_| card.state != SummaryState::StaleLag);
+            (branch, SummaryAct::Draft { kind: card.summary.kind, up_to, by })
         })
     };
     if let Some((branch, act)) = found {
@@ -325,8 +325,8 @@ pub(crate) fn look(desk: &mut DraftScreen) {
 /// Enter in the list: the selected summary as a text.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
     let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
-    let (from, to) = card.capsule.turns;
+    let (from, to) = card.summary.turns;
     let gone = "The text was deleted with a message.";
-    let text = card.capsule.text.clone().unwrap_or_else(|| gone.to_owned());
+    let text = card.summary.text.clone().unwrap_or_else(|| gone.to_owned());
     model.layers.push(Reader::new(format!("Summary of turns {from}–{to}"), text, false));
 }

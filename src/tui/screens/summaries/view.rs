@@ -119,14 +119,14 @@ fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
 
 fn title(desk: &DraftScreen) -> Line {
     let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "Writing a summary") };
-    let (from, to) = draft.capsule.turns;
+    let (from, to) = draft.summary.turns;
     Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
 }
 
 fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
     let making = look.model.drafts.making.contains_key(&desk.branch);
     let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
-    let other = match desk.draft.as_ref().map(|draft| draft.capsule.source) {
+    let other = match desk.draft.as_ref().map(|draft| draft.summary.source) {
         Some(SummarySource::Llm) => "extract sentences",
         _ => "by the model",
     };
@@ -181,15 +181,15 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
 /// Tokens, what is said, by whom, why; what stays and what to know.
 fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let capsule = &draft.capsule;
+    let summary = &draft.summary;
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
-    let mut sum = Line::of(Ink::Heading, &tokens_words(look, capsule, width >= usize::from(BESIDE)));
+    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(BESIDE)));
     sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
-    let mut by = format!("by {}", writer(capsule));
+    let mut by = format!("by {}", writer(summary));
     if let Some(cause) = &draft.cause {
         by = format!("{by}{dot}automatic: {cause}");
     }
-    if capsule.parent.is_some() {
+    if summary.parent.is_some() {
         by = format!("{by}{dot}replaces the summary in use");
     }
     let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
@@ -207,21 +207,21 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
 }
 
 /// `4,310 → 512 est. tokens, 8.4 times shorter, 540 cal ±2 %`
-pub(crate) fn tokens_words(look: &ViewContext<'_>, capsule: &Summary, wide: bool) -> String {
+pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let becomes = look.theme.glyphs.becomes;
-    let ratio = capsule.ratio_milli();
-    let mut words = format!("{} {becomes} {} est. tokens", number(capsule.original_tokens), number(capsule.tokens));
+    let ratio = summary.ratio_milli();
+    let mut words = format!("{} {becomes} {} est. tokens", number(summary.original_tokens), number(summary.tokens));
     if let Some(known) = look.model.plan.calibration().filter(|_| wide) {
-        let after = known.words(capsule.tokens).replace('±', look.theme.glyphs.within);
-        words = format!("{words} ({} {becomes} {after})", number(known.apply(capsule.original_tokens)));
+        let after = known.to_text(summary.tokens).replace('±', look.theme.glyphs.within);
+        words = format!("{words} ({} {becomes} {after})", number(known.apply(summary.original_tokens)));
     }
     format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
 /// Who wrote it, by name.
-pub(crate) fn writer(capsule: &Summary) -> String {
-    match (capsule.source, &capsule.model) {
+pub(crate) fn writer(summary: &Summary) -> String {
+    match (summary.source, &summary.model) {
         (SummarySource::Llm, Some(model)) => model.clone(),
         (SummarySource::Llm, None) => "a model".to_owned(),
         (SummarySource::Extractive, _) => "extracted from the turns' own sentences".to_owned(),
@@ -270,10 +270,10 @@ fn text_of(
     (area, other): (Rect, &str),
     buf: &mut Buffer,
 ) -> usize {
-    let capsule = &draft.capsule;
-    let words = format!("Draft, {} est. tokens", text::number(u64::from(capsule.tokens)));
+    let summary = &draft.summary;
+    let words = format!("Draft, {} est. tokens", text::number(u64::from(summary.tokens)));
     let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
-    let body = capsule.text.as_deref().unwrap_or_default();
+    let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
         Flow::all(body, usize::from(width), Ink::Text)
@@ -300,10 +300,10 @@ fn sources(
     buf: &mut Buffer,
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
-    let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.capsule.original_tokens)));
+    let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.summary.original_tokens)));
     let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
-    let of = CacheKey::Text(draft.capsule.source_hash, true);
+    let of = CacheKey::Text(draft.summary.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
     let page = usize::from(room.height);
     let marked = desk.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
@@ -366,7 +366,7 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     if area.is_empty() {
         return;
     }
-    let (kept, salient) = (draft.capsule.kept.len(), desk.salient());
+    let (kept, salient) = (draft.summary.kept.len(), desk.salient());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
         (all, 0) => format!("{all} facts missing, none that may matter"),
@@ -382,7 +382,7 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     for (at, row) in (from..desk.items()).zip(beside.rows()) {
         match desk.item(at) {
             Some(Item::Kept(place)) => {
-                let kept = &draft.capsule.kept[place];
+                let kept = &draft.summary.kept[place];
                 let value = format!(" turn {} {}", kept.turn, kept.who);
                 let left = usize::from(row.width).saturating_sub(text::width(&value) + 3);
                 let words = text::fit(&kept.text, left, look.theme.glyphs.ellipsis);

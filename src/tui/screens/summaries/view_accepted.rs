@@ -72,7 +72,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf:
 }
 
 fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
-    let (from, to) = card.capsule.turns;
+    let (from, to) = card.summary.turns;
     let sign = if card.goes { look.theme.glyphs.branch } else { look.theme.glyphs.other };
     let depth = if card.active { "" } else { look.theme.glyphs.corner };
     let ink = if card.goes { Ink::Text } else { Ink::Dim };
@@ -81,30 +81,30 @@ fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     if !matches!(card.state, SummaryState::Fresh) {
         label.push(Ink::Warn, &format!("  {}", card.state.name().replace('_', " ")));
     }
-    label.push(Ink::Dim, &format!("  by {}", card.capsule.source.name()));
-    let ratio = card.capsule.ratio_milli();
+    label.push(Ink::Dim, &format!("  by {}", card.summary.source.name()));
+    let ratio = card.summary.ratio_milli();
     let value = format!(
         "{} est. tokens, {}.{}x shorter, covers {} %",
-        text::number(u64::from(card.capsule.tokens)),
+        text::number(u64::from(card.summary.tokens)),
         ratio / 1_000,
         ratio % 1_000 / 100,
-        card.capsule.confidence / 10
+        card.summary.confidence / 10
     );
     paint::pair(look.theme, &label, &Line::of(ink, &value), area, buf);
 }
 
 fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> {
-    let capsule = &card.capsule;
+    let summary = &card.summary;
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut facts = vec![
-        screens::summaries::view::tokens_words(look, capsule, room >= 100),
-        format!("by {}", screens::summaries::view::writer(capsule)),
-        format!("lane {}", Lane::read(&capsule.lane).title()),
-        format!("made from {}", text::counted(capsule.covers.len() as u64, "turn")),
-        format!("covers {} % of the checked facts", capsule.confidence / 10),
+        screens::summaries::view::tokens_words(look, summary, room >= 100),
+        format!("by {}", screens::summaries::view::writer(summary)),
+        format!("lane {}", Lane::read(&summary.lane).title()),
+        format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
+        format!("covers {} % of the checked facts", summary.confidence / 10),
     ];
-    if !capsule.kept.is_empty() {
-        facts.push(format!("{} kept word for word", text::counted(capsule.kept.len() as u64, "line")));
+    if !summary.kept.is_empty() {
+        facts.push(format!("{} kept word for word", text::counted(summary.kept.len() as u64, "line")));
     }
     if card.depth > 0 {
         facts.push(format!("{} below it", text::counted(u64::from(card.depth), "level")));
@@ -113,7 +113,7 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     let stands = if card.goes { "Included in the next request." } else { why_not(card) };
     rows.extend(Flow::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
     rows.push(Line::new());
-    match &capsule.text {
+    match &summary.text {
         Some(text) => rows.extend(Flow::all(text, room, Ink::Text)),
         None => rows.push(Line::of(Ink::Dim, "The text was deleted with a message.")),
     }

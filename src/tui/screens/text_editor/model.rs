@@ -27,7 +27,7 @@ pub enum Edited {
         /// On which branch.
         branch: BranchId,
         /// Which.
-        capsule: Hash,
+        summary: Hash,
     },
     /// A policy.
     Policy {

@@ -2,7 +2,7 @@
 //! Not for: how tools and servers stand (`domain::tool::cards`) or how they look (`view`).
 
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
 use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
@@ -100,7 +100,7 @@ impl ToolsScreen {
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
         all.file.as_ref().filter(|file| {
-            file.word == FileWord::Waits && file.fault.is_none() && file.servers.iter().any(|one| !one.taken)
+            file.word == FileDecision::Waits && file.fault.is_none() && file.servers.iter().any(|one| !one.taken)
         })
     }
 

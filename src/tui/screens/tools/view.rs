@@ -11,7 +11,7 @@
 //! Not for: how they stand (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
-use crate::domain::tool::cards::{FileCard, FileWord, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
@@ -167,9 +167,9 @@ fn file_line(look: &ViewContext<'_>, rack: &ToolsScreen) -> (Line, Line) {
     let Some(file) = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
         (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
-        (None, FileWord::Waits) => (look.theme.glyphs.running, Ink::Warn, "needs approval"),
-        (None, FileWord::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
-        (None, FileWord::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
+        (None, FileDecision::Waits) => (look.theme.glyphs.running, Ink::Warn, "needs approval"),
+        (None, FileDecision::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
+        (None, FileDecision::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
     };
     let mut value = Line::new();
     let over = file.servers.iter().filter(|server| server.taken).count();
@@ -214,7 +214,7 @@ fn server_line(look: &ViewContext<'_>, rack: &ToolsScreen, server: &ServerCard) 
 
 fn tool_line(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
     let glyphs = &look.theme.glyphs;
-    let goes = server.on && tool.goes();
+    let goes = server.on && tool.is_sent();
     let (sign, ink) = match goes {
         true => (glyphs.ok, Ink::Good),
         false if tool.waits => (glyphs.running, Ink::Warn),
@@ -265,13 +265,13 @@ fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
 fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     let words = match (&file.fault, file.word) {
         (Some(why), _) => format!("{} of this folder is not used: {why}.", file.path),
-        (None, FileWord::Waits) => {
+        (None, FileDecision::Waits) => {
             format!("{} of this folder names servers. None is started until you approve.", file.path)
         }
-        (None, FileWord::Yes) => {
+        (None, FileDecision::Yes) => {
             format!("You approved {} as it is now; if the file changes, you are asked again.", file.path)
         }
-        (None, FileWord::No) => format!("You denied {} as it is now.", file.path),
+        (None, FileDecision::No) => format!("You denied {} as it is now.", file.path),
     };
     let mut rows = Flow::plain(&words, width, Ink::Text);
     for server in &file.servers {
@@ -335,7 +335,7 @@ fn tool_rows(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut rows = Flow::plain(&tool.name, width, Ink::Heading);
     let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
-    let hints = tool.hints.words();
+    let hints = tool.hints.to_text();
     if !hints.is_empty() {
         facts.push(format!("the server describes it as: {hints}"));
     }

@@ -126,7 +126,7 @@ impl Traces {
         self.links = links.into_iter().map(|l| Link { failed: place(l.failed), fixed: place(l.fixed), ..l }).collect();
         self.counts = (traces.len(), traces.iter().filter(|trace| resolution::failed(trace)).count());
         let sieve = TraceFilter::read(&self.filter);
-        let lets = |at: &usize| sieve.lets(traces[*at], self.fix(place(*at)).is_some());
+        let lets = |at: &usize| sieve.matches(traces[*at], self.fix(place(*at)).is_some());
         self.rows = if self.grouped {
             let mut rows = Vec::new();
             for group in resolution::groups(&traces) {

@@ -5,7 +5,7 @@ use super::model::{Texts, Traces};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
-use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
@@ -121,22 +121,22 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// A call that is run again went on.
-pub(crate) fn again_came(model: &mut Model, view: AgainView) {
+pub(crate) fn again_came(model: &mut Model, view: Rerun) {
     model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
         // Only where it was asked for: over anything else, typing on would be taken for a word.
-        AgainState::Asks(asking) if model.layers.on::<Traces>() => {
+        RerunState::Asks(asking) if model.layers.on::<Traces>() => {
             let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
         }
-        AgainState::Asks(_) => {
+        RerunState::Asks(_) => {
             let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
             let text = format!("{name} needs approval before it runs again: {key} shows it.");
             model.status.say(Severity::Notice, text, model.now);
         }
-        AgainState::Runs => {}
-        AgainState::Ended => {
+        RerunState::Runs => {}
+        RerunState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
             let text = format!(
@@ -151,7 +151,7 @@ pub(crate) fn again_came(model: &mut Model, view: AgainView) {
 
 /// Puts the newer result into the message that is being written.
 pub(crate) fn add(model: &mut Model) {
-    let ended = model.tools.rerun.as_ref().filter(|again| again.state == AgainState::Ended);
+    let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
         let text = "No repeated call has finished yet.";

@@ -8,8 +8,8 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::base::time;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::mcp::shown;
-use crate::domain::tool::rerun::{AgainState, AgainView};
+use crate::domain::tool::mcp::display_name;
+use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::view::{composer, tools};
@@ -158,7 +158,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
     let enter = if screen.opened { "the list" } else { "whole" };
-    let runs = look.model.tools.rerun.as_ref().is_some_and(|again| again.state != AgainState::Ended);
+    let runs = look.model.tools.rerun.as_ref().is_some_and(|again| again.state != RerunState::Ended);
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
@@ -191,7 +191,7 @@ fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
         let place = Rect { width: place.width.saturating_sub(bar), ..place };
         match row {
             Row::Kind(tool, kind, count, fixed) => {
-                let tool = shown(tool);
+                let tool = display_name(tool);
                 let fixed = if *fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
                 let value = Line::of(Ink::Dim, &format!("{}{fixed}", text::counted(*count as u64, "time")));
                 let room = usize::from(place.width).saturating_sub(text::width(&tool) + value.width() + 3);
@@ -288,7 +288,8 @@ impl CallDetail<'_> {
                 rows
             }));
         }
-        let body = self.trace.node.and_then(|node| self.look.model.bodies.get(node)).map(|node| node.content.words());
+        let body =
+            self.trace.node.and_then(|node| self.look.model.bodies.get(node)).map(|node| node.content.plain_text());
         let kept = texts.and_then(|texts| texts.result.as_ref());
         parts.push(match (&body, kept) {
             (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
@@ -373,12 +374,12 @@ impl CallDetail<'_> {
     }
 
     /// The call that is run again, its result beside the one of then.
-    fn again(&self, again: &AgainView, room: usize) -> Vec<Line> {
+    fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
-            (AgainState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
-            (AgainState::Runs, _) => "It runs.".to_owned(),
-            (AgainState::Ended, change) => {
+            (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
+            (RerunState::Runs, _) => "It runs.".to_owned(),
+            (RerunState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
                 let differs = if same { "Same result as before." } else { "Before (-) and now (+):" };

@@ -324,7 +324,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     figures.push(or_unknown("cached", cached));
     figures.push(or_unknown("out", call.output.map(number)));
     figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
-    figures.extend(call.uses.map(|uses| uses.words()));
+    figures.extend(call.uses.map(|uses| uses.to_text()));
     let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
     rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
     rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));

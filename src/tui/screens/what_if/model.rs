@@ -4,7 +4,7 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::draft::Draft;
-use crate::domain::planning::what_if::{Figures, WhatIf};
+use crate::domain::planning::what_if::{PlanFigures, WhatIf};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl WhatIfScreen {
 
     /// The title and the figures of a line.
     #[must_use]
-    pub fn line(&self, at: usize) -> Option<(&str, &Result<Figures, String>)> {
+    pub fn line(&self, at: usize) -> Option<(&str, &Result<PlanFigures, String>)> {
         let found = self.found.as_ref()?;
         match at.checked_sub(1) {
             None => Some(("current", &found.present)),

@@ -74,7 +74,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Notice, "Nothing was changed.", model.now);
     };
     let here = model.branch().filter(|branch| branch.id == strip.branch);
-    let Some(overrides) = here.map(|branch| variant::over(&branch.overrides, &chosen)) else { return };
+    let Some(overrides) = here.map(|branch| variant::merge(&branch.overrides, &chosen)) else { return };
     model.layers.pop();
     branches::set_overrides(model, overrides, out);
 }

@@ -12,7 +12,7 @@
 //! Not for: working it out (the engine) or taking one (`update`).
 
 use super::model::WhatIfScreen;
-use crate::domain::planning::what_if::{Figures, MovedItem};
+use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
 use crate::tui::text::markdown::Flow;
@@ -57,7 +57,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf
         let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
-    let costs = |at| matches!(strip.line(at), Some((_, Ok(Figures { cost: Some(cost), .. }))) if cost.micro > 0);
+    let costs = |at| matches!(strip.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
     let priced = (0..strip.len()).any(costs);
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
@@ -103,7 +103,7 @@ fn header(columns: Columns) -> Line {
 fn one(
     look: &ViewContext<'_>,
     columns: Columns,
-    (title, result, present): (&str, &Result<Figures, String>, Option<u32>),
+    (title, result, present): (&str, &Result<PlanFigures, String>, Option<u32>),
     row: Rect,
     buf: &mut Buffer,
 ) {
@@ -154,7 +154,7 @@ fn signed(before: u32, now: u32) -> String {
 fn detail(
     look: &ViewContext<'_>,
     strip: &WhatIfScreen,
-    (title, result): (&str, &Result<Figures, String>),
+    (title, result): (&str, &Result<PlanFigures, String>),
     area: Rect,
     buf: &mut Buffer,
 ) {
@@ -194,14 +194,14 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
 }
 
 /// `Current: 14 items, 5,213 of 8,000 tokens.`
-fn standing(known: &Figures) -> String {
+fn standing(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
 /// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`
-fn difference(title: &str, known: &Figures) -> String {
+fn difference(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
         _ => format!("{} of {} tokens", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),

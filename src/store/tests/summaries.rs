@@ -1,12 +1,12 @@
-//! Capsules come back as they were, the views have the old column names, and removal takes their texts.
+//! Summaries come back as they were, the views have the old column names, and removal takes their texts.
 
 use super::{SampleSession, TempStore, number, on_writer, scene, sound};
 use crate::domain::base::hash::Hash;
-use crate::domain::summary::accepted::{Cover, Kept, Summary, SummaryKind, SummarySource};
+use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
-fn capsule(scene: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -> Summary {
+fn summary(scene: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -> Summary {
     let heads: Vec<_> = scene.nodes.iter().take(nodes).map(|node| &node.head).collect();
     let read = heads.iter().map(|head| (head.key, head.content.unwrap())).collect();
     Summary {
@@ -19,14 +19,20 @@ fn capsule(scene: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -
         prompt_version: 1,
         confidence: 900,
         generated_at: 5,
-        covers: vec![Cover { user: heads[0].key, tip: heads[nodes - 1].key, nodes: read }],
+        covers: vec![TurnCover { user: heads[0].key, tip: heads[nodes - 1].key, nodes: read }],
         turns: (1, 1),
         files: Vec::new(),
         source_hash: Hash::default(),
         parent: None,
         original_tokens: 500,
         tokens: 50,
-        kept: vec![Kept { text: format!("kept {text}"), node: heads[0].key, turn: 1, who: "user".into(), auto: false }],
+        kept: vec![KeptSentence {
+            text: format!("kept {text}"),
+            node: heads[0].key,
+            turn: 1,
+            who: "user".into(),
+            auto: false,
+        }],
     }
     .sealed()
 }
@@ -41,11 +47,11 @@ fn round_trip_views_and_figures() {
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let session = scene.session;
-    let lane = capsule(&scene, SummaryKind::Lane, "lane text", 2);
-    let whole = Summary { parent: Some(lane.id), ..capsule(&scene, SummaryKind::Session, "whole", 3) }.sealed();
-    let put = |capsule: &Summary, at| Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at };
+    let lane = summary(&scene, SummaryKind::Lane, "lane text", 2);
+    let whole = Summary { parent: Some(lane.id), ..summary(&scene, SummaryKind::Session, "whole", 3) }.sealed();
+    let put = |summary: &Summary, at| Write::PutSummary { session, summary: Box::new(summary.clone()), at };
     store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
-    assert_eq!(store.capsules(session).unwrap(), [lane.clone(), whole.clone()]);
+    assert_eq!(store.summaries(session).unwrap(), [lane.clone(), whole.clone()]);
     let figures = store.compressions(session).unwrap();
     assert_eq!(
         figures.iter().map(|f| (f.original, f.compressed, f.at)).collect::<Vec<_>>(),
@@ -66,10 +72,10 @@ fn a_branch_uses_them_by_compare_and_swap() {
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let (a, b) = (Hash::of(b"a"), Hash::of(b"b"));
-    let set = |expect: Vec<Hash>, capsules: Vec<Hash>| Write::SetCapsules { branch: scene.branch, expect, capsules };
+    let set = |expect: Vec<Hash>, summaries: Vec<Hash>| Write::SetSummaries { branch: scene.branch, expect, summaries };
     store.write(vec![set(Vec::new(), vec![a, b])]).unwrap();
     assert!(matches!(store.write(vec![set(Vec::new(), vec![b])]), Err(StoreError::Moved)));
-    assert_eq!(store.branches(scene.session).unwrap()[0].capsules, [a, b]);
+    assert_eq!(store.branches(scene.session).unwrap()[0].summaries, [a, b]);
 }
 
 #[test]
@@ -78,13 +84,13 @@ fn removal_takes_the_text_and_leaves_id_and_hashes() {
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
     let session = scene.session;
-    let small = capsule(&scene, SummaryKind::Lane, "of two", 2);
-    let large = capsule(&scene, SummaryKind::Lane, "of three", 3);
-    for capsule in [&small, &large] {
-        store.write(vec![Write::PutCapsule { session, capsule: Box::new(capsule.clone()), at: 1 }]).unwrap();
+    let small = summary(&scene, SummaryKind::Lane, "of two", 2);
+    let large = summary(&scene, SummaryKind::Lane, "of three", 3);
+    for summary in [&small, &large] {
+        store.write(vec![Write::PutSummary { session, summary: Box::new(summary.clone()), at: 1 }]).unwrap();
     }
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[2].head.id] }]).unwrap();
-    let left = store.capsules(session).unwrap();
+    let left = store.summaries(session).unwrap();
     assert_eq!(left[0], small);
     assert_eq!(left[1], Summary { text: None, kept: Vec::new(), ..large });
     assert_eq!(number(&store, "SELECT count(*) FROM summaries"), 1);
