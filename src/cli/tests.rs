@@ -107,6 +107,7 @@ fn view() -> SessionView {
         traces: Vec::new(),
         workspace: (String::new(), false),
         drafts: Vec::new(),
+        cleared: Vec::new(),
         recovered: vec!["1 answer was interrupted".into()],
     }
 }

@@ -169,6 +169,7 @@ impl Core {
             BranchRequest::Tag { branch, item, act } => self.tag(branch, &item, &act),
             BranchRequest::Override { branch, overrides } => self.set_overrides(branch, overrides),
             BranchRequest::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            BranchRequest::KeepCleared { branch, text } => self.keep_cleared(branch, &text),
             BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             BranchRequest::RebuildState(branch) => self.rebuild_state(branch),
             BranchRequest::AdoptState(branch) => self.adopt_state(branch),

@@ -206,8 +206,9 @@ impl Workbench {
             policies: setup.policies.clone(),
             mouse: setup.screen.mouse,
             save_to: shell::style::save_to(),
+            tmux: std::env::var_os("TMUX").is_some_and(|socket| !socket.is_empty()),
         };
-        let model = Model {
+        let mut model = Model {
             size: screen.size(),
             keys: setup.keymap.clone(),
             facts,
@@ -219,6 +220,7 @@ impl Workbench {
             },
             ..Model::default()
         };
+        model.name_keys_for_tmux();
         Self {
             door,
             screen,

@@ -48,6 +48,8 @@ inks! {
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
     Match "match" "Letters that match what was typed.",
+    SearchMatch "search_match" "Matches of a search.",
+    CurrentMatch "current_match" "The current match of a search.",
     Selected "selected" "The selected line.",
     Ground "ground" "The background; without one, the terminal's own colors are used.",
 }

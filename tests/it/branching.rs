@@ -312,6 +312,23 @@ fn keeping_a_winner_moves_the_name_in_one_step() {
     assert_eq!(names(&mut client), before);
 }
 
+/// Undo passes over the choice of a race's winner, and over the race, once the winner has later turns.
+#[test]
+fn undoing_a_race_never_strands_later_turns() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let arms = raced(&mut client, main, Limits::default(), "which is better?");
+    client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
+    client.say(arms[1], "on with the winner");
+    let before = names(&mut client);
+    let Answer::Done(said) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
+    assert!(said.contains("Skipped, because the branch has later messages: kept race-2 as main"), "{said}");
+    assert_eq!(names(&mut client), before);
+    assert_eq!(client.open().current, arms[1]);
+}
+
 #[test]
 fn continued_branch_keeps_its_name() {
     let bench = Bench::new(&Model::new([]));

@@ -8,6 +8,7 @@ mod consent;
 mod editor;
 pub(crate) mod fixture;
 mod journeys;
+mod keys;
 mod memories;
 mod pictures;
 mod project;

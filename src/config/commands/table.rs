@@ -63,6 +63,7 @@ pub const ALIASES: &[Alias] = &[
     joined("compare", "branch compare"),
     joined("rename", "branch rename"),
     alias("new", "session new"),
+    alias("clear", "session new"),
     joined("open", "session switch"),
     alias("sessions", "session list"),
     joined("title", "session rename"),

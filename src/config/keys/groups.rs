@@ -83,6 +83,45 @@ impl Action {
         }
     }
 
+    /// Whether it changes the conversation, its branches or a tool call, or puts something else into the composer. Such a
+    /// letter is not taken beside an unsent message before it is pressed a second time.
+    #[must_use]
+    pub const fn changes_something(self) -> bool {
+        matches!(
+            self,
+            Self::Pin
+                | Self::Lease
+                | Self::Exclude
+                | Self::ExcludeOnce
+                | Self::IncludeOnce
+                | Self::SearchAnyway
+                | Self::Dismiss
+                | Self::Edit
+                | Self::Regenerate
+                | Self::Continue
+                | Self::Reply
+                | Self::NextSibling
+                | Self::PrevSibling
+                | Self::Fork
+                | Self::Rename
+                | Self::Archive
+                | Self::Label
+                | Self::Favourite
+                | Self::Undo
+                | Self::Redo
+                | Self::Replay
+                | Self::BudgetUp
+                | Self::BudgetDown
+                | Self::AllowTool
+                | Self::AllowAlways
+                | Self::RefuseTool
+                | Self::RefuseWhy
+                | Self::TakeHunk
+                | Self::RunAgain
+                | Self::AddResult
+        )
+    }
+
     /// What it does, in a few words: its sentence up to the first stop.
     #[must_use]
     pub fn short(self) -> &'static str {

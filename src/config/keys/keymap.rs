@@ -206,6 +206,7 @@ pub struct Keymap {
     bindings: Vec<Binding>,
     problems: Vec<String>,
     leader: Option<Chord>,
+    avoided: Option<Chord>,
 }
 
 #[derive(Deserialize)]
@@ -302,8 +303,20 @@ impl Keymap {
     /// The key of an action in display form: single keys before sequences, then the first binding.
     #[must_use]
     pub fn key_of(&self, action: Action) -> Option<String> {
-        let bound = || self.bindings.iter().filter(|b| b.run == action);
-        bound().find(|b| b.on.count() == 1).or_else(|| bound().next()).map(|b| b.on.to_string())
+        self.best(|binding| binding.run == action).map(|binding| binding.on.to_string())
+    }
+
+    /// Names another key wherever an action has one beside this, because something outside takes this one: tmux takes
+    /// Ctrl+B. The key itself still works.
+    pub fn avoid(&mut self, chord: Chord) {
+        self.avoided = Some(chord);
+    }
+
+    /// The binding to name among those that are meant: single keys before sequences, avoided keys last, then the first.
+    #[must_use]
+    pub fn best(&self, meant: impl Fn(&Binding) -> bool) -> Option<&Binding> {
+        let avoided = |b: &Binding| self.avoided.is_some_and(|chord| b.on.is(&[chord]));
+        self.bindings.iter().filter(|b| meant(b)).min_by_key(|b| (b.on.count() > 1, avoided(b)))
     }
 
     /// The key of an action by the action's name, or the name itself if the action has no key.

@@ -148,6 +148,9 @@ pub struct Content {
 /// The field of [`Content::extra`] with a message's own priority, from 0 to 100.
 pub const PRIORITY: &str = "priority";
 
+/// Characters of a preview.
+const PREVIEW_CHARS: usize = 100;
+
 impl Content {
     /// A message of plain text.
     #[must_use]
@@ -242,6 +245,12 @@ pub struct NodeHead {
 }
 
 impl NodeHead {
+    /// Whether the preview holds all words of the message, as far as its length tells.
+    #[must_use]
+    pub fn preview_is_whole(&self) -> bool {
+        self.preview.chars().count() < PREVIEW_CHARS
+    }
+
     /// The first words of `text` in one line of at most 100 characters.
     #[must_use]
     pub fn preview_of(text: &str) -> String {
@@ -250,12 +259,12 @@ impl NodeHead {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.extend(word.chars().take(100));
-            if line.chars().count() >= 100 {
+            line.extend(word.chars().take(PREVIEW_CHARS));
+            if line.chars().count() >= PREVIEW_CHARS {
                 break;
             }
         }
-        line.chars().take(100).collect()
+        line.chars().take(PREVIEW_CHARS).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
+use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
@@ -18,10 +19,14 @@ impl Core {
     /// Undoes the newest operation of the session that is not undone and that no call has used up.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
-        let mut passed = Vec::new();
+        let (mut passed, mut stranding) = (Vec::new(), Vec::new());
         for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
             let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
             if by_program(&op) && back.iter().any(|change| self.must_still_be(change, true).is_err()) {
+                continue;
+            }
+            if self.strands_later_turns(&back) {
+                stranding.push(op.what);
                 continue;
             }
             let Remaining { changes, used_up } = self.remaining(back);
@@ -32,10 +37,11 @@ impl Core {
             self.carry_out(&op, &changes, true)?;
             self.put_down_undone(&op.changes);
             let used_up = if used_up { " The mark had been used by a call; the previous mark is back." } else { "" };
-            let said = format!("Undone: {}. U redoes it.{used_up}{}", op.what, passed_over(&passed));
-            return Ok(Answer::Done(said));
+            let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
+            return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
         }
-        Ok(Answer::Done(format!("There is nothing to undo.{}", passed_over(&passed))))
+        let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
+        Ok(Answer::Done(format!("There is nothing to undo.{skipped}")))
     }
 
     /// Does the oldest undone operation again that no call has used up.
@@ -89,7 +95,7 @@ impl Core {
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.must_still_be(change, undone)?;
+            self.must_still_be(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
         }
         let anchors = self.anchors_back(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
@@ -174,6 +180,39 @@ impl Core {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
         others && !self.turns.live.contains_key(&branch)
+    }
+
+    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is archived or loses its
+    /// name.
+    fn strands_later_turns(&self, back: &[Change]) -> bool {
+        let archives = back.iter().any(|change| matches!(change, Change::Archived { .. }));
+        back.iter().any(|change| match change {
+            Change::Forked { branch } => self.raced_and_went_on(*branch),
+            Change::Name { branch, .. } => archives && self.raced_and_went_on(*branch),
+            Change::Mark { .. }
+            | Change::Head { .. }
+            | Change::Archived { .. }
+            | Change::Overrides { .. }
+            | Change::Title { .. }
+            | Change::Summaries { .. }
+            | Change::State { .. }
+            | Change::File { .. }
+            | Change::Tag { .. }
+            | Change::Memory { .. } => false,
+        })
+    }
+
+    /// Whether a branch of a race has later turns than the race's own.
+    fn raced_and_went_on(&self, id: BranchId) -> bool {
+        let Ok(session) = self.sessions.of_branch(id) else { return false };
+        let (Ok(branch), true) = (session.branch(id), session.races.iter().any(|race| race.branch == id)) else {
+            return false;
+        };
+        let Some(tip) = session.head(branch) else { return false };
+        let fork = branch.fork.and_then(|fork| session.tree.slot(fork));
+        let path = session.tree.path(tip);
+        let own = fork.and_then(|fork| path.iter().position(|slot| *slot == fork)).map_or(0, |at| at + 1);
+        path[own..].iter().filter(|slot| session.tree.head(**slot).role == Role::User).count() > 1
     }
 
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
@@ -368,6 +407,23 @@ fn passed_over(what: &[String]) -> String {
         n if n <= NAMED => format!(" Skipped marks that calls have used: {named}."),
         n => format!(" Skipped marks that calls have used: {named}; and {} more.", n - NAMED),
     }
+}
+
+/// What undo says of the races that it left alone.
+fn not_stranded(what: &[String]) -> String {
+    match what {
+        [] => String::new(),
+        all => format!(" Skipped, because the branch has later messages: {}.", all.join("; ")),
+    }
+}
+
+/// A failure that names what could not be undone or redone.
+fn named(failure: Failure, what: &str, undone: bool) -> Failure {
+    if failure.kind != FailureKind::Stale {
+        return failure;
+    }
+    let act = if undone { "undo" } else { "redo" };
+    Failure { what: format!("Can't {act} ({what}): it was changed since."), ..failure }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

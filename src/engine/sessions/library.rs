@@ -1,7 +1,7 @@
 //! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: what happens inside a session.
 
-use super::session::{Session, draft_key};
+use super::session::{Session, cleared_key, draft_key};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -105,7 +105,8 @@ impl Core {
         let whole = Session::load(&self.store, id)?;
         let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
-        let drafts = whole.branches.iter().map(|branch| Write::Setting { key: draft_key(branch.id), value: None });
+        let keys = whole.branches.iter().flat_map(|branch| [draft_key(branch.id), cleared_key(branch.id)]);
+        let drafts = keys.map(|key| Write::Setting { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
         if let Some(old) = self.sessions.open.remove(&id) {
@@ -396,6 +397,16 @@ impl Core {
         if !self.store.read_only() {
             let value = (!text.is_empty()).then(|| text.to_owned());
             self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+        }
+        Ok(Answer::Done(String::new()))
+    }
+
+    /// Keeps the message that was last cleared on a branch.
+    pub(crate) fn keep_cleared(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
+        self.sessions.branch(branch)?;
+        if !self.store.read_only() && !text.is_empty() {
+            let value = Some(format!("{} {text}", self.now()));
+            self.store.write(vec![Write::Setting { key: cleared_key(branch), value }])?;
         }
         Ok(Answer::Done(String::new()))
     }

@@ -25,6 +25,11 @@ pub(crate) fn draft_key(branch: BranchId) -> String {
     format!("draft:{branch}")
 }
 
+/// Where the message that was last cleared on a branch is stored: its time in milliseconds, a space, the words.
+pub(crate) fn cleared_key(branch: BranchId) -> String {
+    format!("cleared:{branch}")
+}
+
 /// See the module.
 pub(crate) struct Session {
     pub(crate) card: SessionCard,
@@ -100,6 +105,7 @@ impl Session {
             traces: store.traces(self.card.id, TRACES)?,
             workspace,
             drafts: self.drafts(store)?,
+            cleared: self.cleared(store)?,
             recovered,
         })
     }
@@ -113,6 +119,18 @@ impl Session {
             }
         }
         Ok(drafts)
+    }
+
+    /// The messages that were last cleared on its branches.
+    fn cleared(&self, store: &Store) -> Result<Vec<(BranchId, i64, Arc<str>)>, Failure> {
+        let mut cleared = Vec::new();
+        for branch in &self.branches {
+            let stored = store.setting(&cleared_key(branch.id))?.unwrap_or_default();
+            if let Some((Ok(at), text)) = stored.split_once(' ').map(|(at, text)| (at.parse(), text)) {
+                cleared.push((branch.id, at, Arc::from(text)));
+            }
+        }
+        Ok(cleared)
     }
 
     /// The branch.

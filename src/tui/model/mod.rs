@@ -5,6 +5,7 @@ pub mod bodies;
 pub mod focus;
 pub mod fuzzy;
 pub mod keys;
+pub mod letter_guard;
 pub mod list;
 pub mod panes;
 pub mod pending;
@@ -24,7 +25,7 @@ use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::plan::PlanState;
 use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
-use crate::tui::model::keys::{Action, Chord, Keymap, When};
+use crate::tui::model::keys::{Action, Chord, Key, Keymap, When};
 use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use crate::tui::screens::raw_request::model::RawRequestScreen;
 use crate::tui::screens::request::model_filter::ListArrangement;
@@ -36,6 +37,9 @@ use crate::tui::screens::tour::model::Tour;
 use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, VecDeque};
+
+/// Milliseconds after which a search reads more messages.
+const SEARCH_PAUSE: u64 = 16;
 
 /// Facts about this run of the program.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,8 @@ pub struct Facts {
     pub policies: Vec<String>,
     /// Whether the mouse is ours.
     pub mouse: bool,
+    /// Inside tmux, which takes Ctrl+B for itself.
+    pub tmux: bool,
     /// The file that is offered for what the store could not take.
     pub save_to: String,
 }
@@ -165,6 +171,8 @@ pub struct Model {
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
+    /// Whether letters may act beside an unsent message.
+    pub letters: letter_guard::LetterGuard,
     /// Sentences for the person.
     pub status: status::Status,
     /// Requests under way.
@@ -213,7 +221,9 @@ impl Model {
         let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
         let screen = self.layers.last().and_then(|screen| screen.due(self.now));
         let (said, hints) = (self.status.until(), self.hints_at());
-        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), screen, hints];
+        let reading =
+            self.conversation.search.as_ref().filter(|search| search.unread > 0).map(|_| self.now + SEARCH_PAUSE);
+        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), screen, hints, reading];
         all.into_iter().flatten().min()
     }
 
@@ -271,6 +281,21 @@ impl Model {
         let Some(session) = &mut self.session else { return };
         for screen in self.layers.iter_mut() {
             screen.sync(session, &self.conversation, live);
+        }
+    }
+
+    /// A key that runs an action wherever the focus is, where there is one.
+    #[must_use]
+    pub fn key_anywhere(&self, action: Action) -> String {
+        let always = self.keys.best(|binding| binding.run == action && binding.when == When::Always);
+        let key = always.map(|binding| binding.on.to_string());
+        key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
+    }
+
+    /// Inside tmux the key that tmux takes is not named where another one does the same.
+    pub fn name_keys_for_tmux(&mut self) {
+        if self.facts.tmux {
+            self.keys.avoid(Chord { ctrl: true, ..Chord::plain(Key::Char('b')) });
         }
     }
 

@@ -6,6 +6,7 @@ pub mod approval;
 pub mod aside;
 pub mod calls;
 pub mod compare;
+pub mod conversation_search;
 pub mod editor;
 pub mod help;
 pub mod memories;

@@ -5,6 +5,7 @@ mod blocks;
 pub mod code;
 pub mod links;
 pub mod markdown;
+pub mod matches;
 mod rich;
 mod table;
 pub mod wrap;
@@ -168,6 +169,22 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// An estimated cost: `≈ $0.0011`. A cost below the smallest that is shown says so by itself.
+#[must_use]
+pub fn about_money(about: &str, micro: u64) -> String {
+    let cost = money(micro);
+    if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
+}
+
+/// `19 %`, and `<1 %` of what is not nothing.
+#[must_use]
+pub fn percent(part: u32, whole: u32) -> String {
+    match u64::from(part) * 100 / u64::from(whole.max(1)) {
+        0 if part > 0 => "<1 %".to_owned(),
+        share => format!("{share} %"),
+    }
+}
+
 /// `1 message`, `2 messages`.
 #[must_use]
 pub fn counted(n: u64, one: &str) -> String {
@@ -193,7 +210,9 @@ mod tests {
         assert_eq!(money(1_100), "$0.0011");
         assert_eq!(money(1_204_000), "$1.20");
         assert_eq!(money(3), "<$0.0001");
+        assert_eq!([about_money("≈", 3), about_money("≈", 0)], ["<$0.0001", "≈ $0"]);
         assert_eq!(duration(3_456), "3.4 s");
+        assert_eq!([percent(0, 100), percent(261, 28_000), percent(19, 100)], ["0 %", "<1 %", "19 %"]);
     }
 
     #[test]

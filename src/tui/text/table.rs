@@ -9,6 +9,9 @@ use pulldown_cmark::Alignment;
 /// Columns under which no column of a table is squeezed; below, the table becomes a list.
 const NARROWEST: usize = 5;
 
+/// Columns that a word of a table needs at most; a longer one, such as an address, is broken.
+const LONGEST_WORD: usize = 24;
+
 /// A table while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -46,22 +49,38 @@ impl Table {
         if natural.iter().sum::<usize>() <= room {
             return Some(natural);
         }
-        // The widest give way until the rest fits: all columns above one common limit get that limit.
+        // The widest give way until the rest fits: all columns above one common limit get that limit, but none gets less
+        // than its longest word needs.
+        let least = self.least(&natural);
+        if least.iter().sum::<usize>() > room {
+            return None;
+        }
+        let held = |limit: usize| natural.iter().zip(&least).map(move |(wide, least)| (*wide).min(limit.max(*least)));
         let (mut low, mut high) = (0, room);
         while low < high {
             let limit = (low + high).div_ceil(2);
-            let sum: usize = natural.iter().map(|wide| (*wide).min(limit)).sum();
-            if sum <= room { low = limit } else { high = limit - 1 }
+            if held(limit).sum::<usize>() <= room { low = limit } else { high = limit - 1 }
         }
-        let mut widths: Vec<usize> = natural.iter().map(|wide| (*wide).min(low)).collect();
+        let mut widths: Vec<usize> = held(low).collect();
         let mut left = room.saturating_sub(widths.iter().sum());
         for (wide, want) in widths.iter_mut().zip(&natural) {
             if left > 0 && *wide < *want {
                 (*wide, left) = (*wide + 1, left - 1);
             }
         }
-        let squeezed = |(wide, want): (&usize, &usize)| wide < want && *wide < NARROWEST;
-        (!widths.iter().zip(&natural).any(squeezed)).then_some(widths)
+        Some(widths)
+    }
+
+    /// The columns without which a word of a cell would be broken; a very long word may be.
+    fn least(&self, natural: &[usize]) -> Vec<usize> {
+        let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(NARROWEST)).collect();
+        for row in &self.rows {
+            for (at, cell) in row.iter().enumerate() {
+                let longest = cell.text.split_whitespace().map(width).max().unwrap_or(0);
+                least[at] = least[at].max(longest.min(LONGEST_WORD));
+            }
+        }
+        least
     }
 
     fn grid(&self, widths: &[usize], signs: TableBorders) -> Vec<Line> {

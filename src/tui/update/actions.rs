@@ -7,8 +7,8 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
-    acts, ask, branches, commands, completing, composing, copying, focus, folder, questions, queueing, quit, state,
-    tags, typing,
+    acts, ask, branches, commands, completing, composing, copying, focus, folder, questions, queueing, quit,
+    search as search_chat, state, tags, typing,
 };
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
@@ -46,9 +46,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         }
         A::Compose => composing::to_editor(model, out),
         A::HistoryUp | A::HistoryDown if completing::step(model, action == A::HistoryUp) => {}
-        A::HistoryUp if model.composer.is_empty() && composing::ask_for_earlier(model, out) => {}
-        A::HistoryUp => typing::recall(model, true, chord),
-        A::HistoryDown => typing::recall(model, false, chord),
+        A::HistoryUp | A::HistoryDown => typing::recall(model, action == A::HistoryUp, chord, out),
         A::Complete if completing::take(model, out) || ask::complete(model) => {}
         A::Complete => run(model, A::NextPane, chord, out),
         A::NextPane => travel::pane(model, 1),
@@ -76,11 +74,12 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
             }
         }
         A::Open => open::open(model, out),
-        A::Filter => open::filter(model),
+        A::Filter => filter(model, out),
+        A::NextHit | A::PrevHit if model.layers.is_empty() => search_chat::step(model, action == A::NextHit),
         A::Rename => open::rename(model),
         A::Leave => leave::leave(model, out),
         A::Interrupt => leave::interrupt(model, out),
-        A::Clear => leave::clear(model),
+        A::Clear => leave::clear(model, out),
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
         A::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
@@ -164,6 +163,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Tree => tree::update::open(model),
 
         // The next request.
+        A::Context if calls::update::of_message(model, out) => {}
         A::Context => request::update::open(model),
         A::TakeRow => request::update::take_row(model),
         A::TakeAll => request::update::take_all(model),
@@ -227,4 +227,19 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::OlderVersion | A::NewerVersion | A::TurnView => {}
         A::ToggleTool | A::RestartServer | A::ApproveTool => {}
     }
+}
+
+/// Searches the conversation, or opens the list of the focused panel with its filter.
+fn filter(model: &mut Model, out: &mut Vec<Cmd>) {
+    if !model.layers.is_empty() {
+        return;
+    }
+    let list = match model.focus {
+        Focus::Composer | Focus::Conversation => return search_chat::open(model),
+        Focus::Branches => Action::Tree,
+        Focus::Tools => Action::Traces,
+        Focus::Context => Action::Context,
+    };
+    run(model, list, None, out);
+    run(model, Action::Filter, None, out);
 }

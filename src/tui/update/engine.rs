@@ -15,7 +15,7 @@ use crate::engine::api::{
     Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, Settings, SummaryEvent, ToolEvent, TurnEvent,
 };
 use crate::tui::chat::model::live::{Live, Retry};
-use crate::tui::chat::update::{ask, branches, planning, queueing, quit};
+use crate::tui::chat::update::{acts, ask, branches, planning, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, EngineMsg};
@@ -294,6 +294,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     if here {
         model.refresh();
         model.plan.hurry(model.now);
+        acts::say_moved(model, branch, before);
     } else if (failed || answered(model, branch, before)) && !seen_now(model, branch) {
         // A failure counts as unread, like an answer.
         if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {

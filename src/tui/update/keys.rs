@@ -6,7 +6,9 @@ use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
+use crate::tui::model::letter_guard::{GuardedPane, LetterGuard};
 use crate::tui::msg::{Cmd, Input};
+use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::screen::Screen;
 
 /// Takes a key, a paste, or the mouse.
@@ -32,11 +34,41 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
         return;
     }
     match model.keys.find(chord, &model.places()) {
+        Some(run) if asks_first(model, run, chord) => {}
         Some(run) => actions::run(model, run, Some(chord), out),
         None if help && model.focus == Focus::Composer => actions::run(model, Action::Help, None, out),
         None => type_in(model, chord, out),
     }
 }
+
+/// Whether a letter beside an unsent message waits for a second press, which is said then.
+fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
+    let approval = model.layers.on::<ApprovalScreen>();
+    let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
+    if !pane || model.composer.is_empty() {
+        model.letters = LetterGuard::default();
+        return false;
+    }
+    if chord.typed().is_none() || !run.changes_something() {
+        model.letters.forget();
+        return false;
+    }
+    let waits = model.letters.press(GuardedPane { focus: model.focus, approval }, chord);
+    if waits {
+        let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
+        let text = format!(
+            "{chord} here: {}. Press {chord} again to do it, {esc} to type.",
+            run.short().trim_end_matches('.')
+        );
+        model.status.report(LETTER, text, model.now);
+    } else {
+        model.status.end(LETTER);
+    }
+    waits
+}
+
+/// What is said about a letter that waits.
+const LETTER: &str = "letter";
 
 fn takes_text(model: &Model) -> bool {
     model.layers.last().map_or(model.focus == Focus::Composer, Screen::types)

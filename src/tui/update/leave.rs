@@ -3,7 +3,7 @@
 
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
-use crate::tui::chat::update::{completing, queueing, quit};
+use crate::tui::chat::update::{completing, queueing, quit, search};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
@@ -20,8 +20,12 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
     }
+    if model.focus == Focus::Conversation && search::end(model) {
+        return;
+    }
     if model.focus != Focus::Composer {
         model.focus = Focus::Composer;
+        search::end(model);
         model.conversation.follow();
         return;
     }
@@ -74,16 +78,22 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Ctrl+C: closes the topmost screen, else clears the message, else quits at the second press.
-pub(crate) fn clear(model: &mut Model) {
+/// Ctrl+C: closes the topmost screen, else stops the answer, else clears the message, else quits at the second press.
+pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
+    }
+    if model.live_here().is_some_and(|live| !live.stopping) {
+        return interrupt(model, out);
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
             model.composer.put_by();
             model.composer.clear();
         }
+        let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
+        let when = if model.facts.demo { "" } else { ", also after a restart" };
+        model.status.report("cleared", format!("Cleared. {key} brings the text back{when}."), model.now);
         model.plan.touch(model.now);
         return;
     }

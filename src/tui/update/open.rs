@@ -1,4 +1,4 @@
-//! Enter, `/` and renaming in the panes of the chat.
+//! Enter and renaming in the panes of the chat.
 //! Not for: what screens do with Enter (each screen's `update`).
 
 use crate::tui::chat::update::{acts, branches};
@@ -34,16 +34,6 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         Focus::Context => screens::request::update::open(model),
         Focus::Conversation => fold(model),
         Focus::Composer => {}
-    }
-}
-
-/// Starts a command in the composer.
-pub(crate) fn filter(model: &mut Model) {
-    if model.layers.is_empty() {
-        model.focus = Focus::Composer;
-        if model.composer.is_empty() {
-            model.composer.paste("/");
-        }
     }
 }
 

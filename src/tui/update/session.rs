@@ -38,7 +38,7 @@ pub(super) fn answered(
 /// Goes to a new fork, selects the message that it was made for, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
-    branches::stand_on(model, branch);
+    branches::stand_on(model, branch, true);
     let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
@@ -64,6 +64,8 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
         session.unread.remove(&view.current);
     }
     view.drafts.iter().for_each(|(branch, text)| model.composer.restore(*branch, text));
+    let here = view.cleared.iter().filter(|(branch, ..)| *branch == view.current);
+    model.composer.cleared_before = here.map(|(_, at, text)| (*at, text.clone())).collect();
     model.composer.swap(before, view.current);
     model.session = Some(session);
     model.panel.cursor = 0;

@@ -94,6 +94,7 @@ fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec
     };
     model.input.sequence.clear();
     model.keys = fresh.keys;
+    model.name_keys_for_tmux();
     model.display.themes = fresh.themes;
     model.facts.policies = fresh.policies;
     model.display.theme.clone_from(&fresh.screen.theme);

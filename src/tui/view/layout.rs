@@ -77,6 +77,11 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     areas
 }
 
+/// Rows of the composer, with its rule, its keys, and the notice.
+pub(crate) fn composer_height(model: &Model, area: Rect) -> u16 {
+    areas(model, area, composer::rows(model, area)).composer.map_or(1, |composer| composer.height)
+}
+
 fn zen(model: &Model) -> bool {
     model.arrangement().layout == Shape::Zen
 }

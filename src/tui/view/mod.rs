@@ -27,9 +27,13 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::text::Line;
+use crate::tui::text::markdown::MarkdownStyle;
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+/// Columns of words at most; longer lines are hard to read.
+const PROSE: usize = 100;
 
 /// What every view is given.
 pub struct ViewContext<'a> {
@@ -67,7 +71,7 @@ impl ViewContext<'_> {
     }
 
     pub(crate) fn key_in(&self, action: Action, when: When) -> String {
-        let bound = self.model.keys.bindings().iter().find(|b| b.run == action && b.when == when);
+        let bound = self.model.keys.best(|b| b.run == action && b.when == when);
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
@@ -76,6 +80,11 @@ impl ViewContext<'_> {
         let Some(session) = &self.model.session else { return false };
         let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
         origin.stale(head.map(|head| head.key))
+    }
+
+    /// How Markdown is drawn: words in at most so many columns as are easy to read.
+    pub(crate) fn markdown(&self) -> MarkdownStyle {
+        MarkdownStyle::of(&self.theme.glyphs).prose(PROSE)
     }
 
     /// A panel's title over its rows; the room below it.

@@ -67,6 +67,19 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
     }
 }
 
+/// Writes lines from the top of `area` down, their code in colors and on its own background.
+pub(crate) fn coloured_lines<'a>(
+    theme: &Theme,
+    all: impl IntoIterator<Item = &'a Line>,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    for (line, row) in all.into_iter().zip(area.rows()) {
+        coloured(theme, line, cache, row, buf);
+    }
+}
+
 /// Writes a line at the right edge.
 pub(crate) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
@@ -87,6 +100,11 @@ pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
 /// Gives a row the look of the selected one, across its whole width.
 pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
+}
+
+/// Gives cells the style of an ink, without other modifiers.
+pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
+    buf.set_style(area.intersection(buf.area), theme.style(ink));
 }
 
 /// A title over what follows it; returns the room inside. What spans the screen from its top has one rule behind its

@@ -61,7 +61,7 @@ fn up_key_brings_earlier_messages() {
     stage.press("down down");
     assert!(stage.model.composer.is_empty());
     stage.type_text("one").press("up");
-    assert_eq!(stage.model.composer.first_line(), "one", "typed text is never replaced");
+    assert_eq!(stage.model.composer.first_line(), "one", "first to the start of the line");
 }
 
 #[test]

@@ -26,6 +26,11 @@ use uuid::Uuid;
 pub(crate) const SESSION: SessionId = SessionId(Uuid::from_u128(1));
 pub(crate) const MAIN: BranchId = BranchId(Uuid::from_u128(2));
 pub(crate) const RETRY: BranchId = BranchId(Uuid::from_u128(3));
+/// A branch that is made while the test runs.
+pub(crate) fn third() -> BranchId {
+    BranchId(Uuid::from_u128(4))
+}
+
 /// 2026-11-22 12:01 UTC.
 pub(crate) const NOON: i64 = 1_795_348_800_000;
 
@@ -140,6 +145,7 @@ pub(crate) fn view(nodes: &[Node], branches: Vec<Branch>) -> SessionView {
         traces: Vec::new(),
         workspace: ("/home/me/project".into(), false),
         drafts: Vec::new(),
+        cleared: Vec::new(),
         recovered: Vec::new(),
     }
 }

@@ -96,7 +96,7 @@ fn asks(stage: &Stage) -> Vec<String> {
 }
 
 /// A stage on which an answer is streaming.
-fn answering() -> Stage {
+pub(super) fn answering() -> Stage {
     let mut stage = fixture::opened();
     let after = stage.model.branch().unwrap().head;
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Why?".into(), after }));
@@ -167,12 +167,12 @@ fn queued_message_returns_to_the_composer() {
     stage.type_text("one").press("enter").type_text("two").press("enter").type_text("three");
     stage.press("alt-q");
     assert_eq!(&*stage.model.composer.text(), "two\n\nthree");
-    stage.press("ctrl-c").press("esc");
+    stage.press("alt-a backspace").press("esc");
     assert_eq!(&*stage.model.composer.text(), "one");
     assert!(!stage.model.live[&MAIN].stopping, "the answer continues");
     stage.press("esc");
     assert!(stage.model.live[&MAIN].stopping);
-    stage.press("ctrl-c alt-q");
+    stage.press("alt-q");
     assert!(stage.screen(100, 30).contains("No message is queued"));
 }
 

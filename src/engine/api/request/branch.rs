@@ -22,6 +22,13 @@ pub enum BranchRequest {
         /// The text.
         text: Arc<str>,
     },
+    /// Store the message that was cleared before it was sent, for after a restart.
+    KeepCleared {
+        /// The branch.
+        branch: BranchId,
+        /// The text.
+        text: Arc<str>,
+    },
     /// Switch to another branch, which becomes the session's last used.
     Switch {
         /// Which.

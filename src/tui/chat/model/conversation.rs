@@ -1,6 +1,7 @@
 //! The messages on the screen: the path of the branch, what is marked on it, which is selected, where the view stands.
 //! Not for: wrapping (the view does that, for what is visible only).
 
+use super::search::ConversationSearch;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -50,6 +51,8 @@ pub struct Conversation {
     pub page: u16,
     /// Messages whose folded parts are open.
     pub opened: HashSet<NodeId>,
+    /// The search of these messages, while there is one.
+    pub search: Option<ConversationSearch>,
     /// Why the last turn of a branch failed.
     pub failed: HashMap<BranchId, Failure>,
     branch: Option<BranchId>,
@@ -82,7 +85,9 @@ impl Conversation {
         self.stale = false;
         if moved {
             self.place = ScrollAnchor::Bottom;
+            self.search = None;
         }
+        self.recount();
         if moved || at_end || self.cursor >= self.path.len() {
             self.cursor = self.path.len().saturating_sub(1);
         }
@@ -115,7 +120,16 @@ impl Conversation {
         if at_end {
             self.cursor = self.path.len() - 1;
         }
+        self.recount();
         Some(old)
+    }
+
+    /// Finds the matches of the search again.
+    fn recount(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.unread = self.path.len();
+            search.recount(&self.path);
+        }
     }
 
     /// A message of the path is another one now: everything is worked out again.
@@ -134,6 +148,16 @@ impl Conversation {
     pub fn asked_by(&self, tree: &Tree, position: usize) -> Option<Slot> {
         let before = self.path.get(..=position)?;
         before.iter().rev().copied().find(|slot| tree.head(*slot).role == Role::User)
+    }
+
+    /// How many messages come after the turn of this message, without tool results.
+    #[must_use]
+    pub fn later_than(&self, tree: &Tree, node: NodeId) -> usize {
+        let asks = |slot: &&Slot| tree.head(**slot).role == Role::User;
+        let Some(at) = self.path.iter().position(|slot| tree.head(*slot).id == node) else { return 0 };
+        let later = self.path.get(at + 1..).unwrap_or_default();
+        let next = later.iter().position(|slot| asks(&slot)).unwrap_or(later.len());
+        later[next..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
     }
 
     /// Selects another message.

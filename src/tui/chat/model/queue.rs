@@ -123,6 +123,16 @@ pub struct DraftSaveTime {
     pub due: Option<u64>,
 }
 
+/// Words in line and words being written, as they are kept over a restart.
+#[must_use]
+pub fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
+    match (line.is_empty(), written.is_empty()) {
+        (true, _) => written.clone(),
+        (_, true) => line.clone(),
+        (false, false) => Arc::from(format!("{line}\n\n{written}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,10 +4,13 @@
 use super::ask;
 use crate::domain;
 use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{Act, BranchRequest, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest};
+use crate::engine::api::{
+    Act, BranchRequest, Draft, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest,
+};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
@@ -15,6 +18,7 @@ use crate::tui::model::keys::Action;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act as Choice, Question};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
@@ -187,11 +191,59 @@ pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
     match asked.map(|slot| session.tree.head(slot).id) {
-        Some(id) => ask::ask_kind(model, DraftKind::Regenerate(id), out),
+        Some(id) => regenerate_question(model, id, out),
         None => {
             model.status.say(Severity::Notice, "There is no question here to answer again.", model.now);
         }
     }
+}
+
+/// Another answer to this message; asks first where later messages follow, since the branch will end at the new answer.
+pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<Cmd>) {
+    let later = model.session.as_ref().map_or(0, |session| model.conversation.later_than(&session.tree, id));
+    let Some((branch, name)) = model.branch().filter(|_| later > 0).map(|here| (here.id, here.name.clone())) else {
+        return ask::ask_kind(model, DraftKind::Regenerate(id), out);
+    };
+    let messages = counted(later as u64, "later message");
+    let are = if later == 1 { "is" } else { "are" };
+    let words = format!(
+        "{name} will end at the new answer. The {messages} {are} kept as another version; {} returns to them.",
+        model.key_anywhere(Action::Undo)
+    );
+    let draft = Draft { kind: DraftKind::Regenerate(id), ..Draft::default() };
+    model.layers.push(Question {
+        title: "Regenerate an earlier answer?".to_owned(),
+        words: vec![words],
+        choices: vec![
+            ('n', "no".to_owned(), Choice::Close),
+            ('f', "fork first, and regenerate on the fork".to_owned(), Choice::ForkAndSend(branch, draft)),
+            ('y', "yes, regenerate here".to_owned(), Choice::Regenerate(id)),
+        ],
+        cursor: 0,
+    });
+}
+
+/// A turn moved the end of a branch away from `before`: says what moved, how much is kept, and how to come back.
+pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
+    let Some(session) = &model.session else { return };
+    let Some(here) = session.find(branch) else { return };
+    let slot = |id: Option<NodeId>| id.and_then(|id| session.tree.slot(id));
+    let (Some(old), Some(new)) = (slot(before), slot(here.head)) else { return };
+    if session.tree.contains(old, new) {
+        return;
+    }
+    let now = session.tree.path(new);
+    let left = session.tree.path(old).into_iter().enumerate().filter(|(at, slot)| now.get(*at) != Some(slot));
+    let kept = left.filter(|(_, slot)| session.tree.head(*slot).role != Role::Tool).count();
+    let text = format!(
+        "{} now ends here. {} of the earlier version {} kept; {} returns to {}.",
+        here.name,
+        counted(kept as u64, "message"),
+        if kept == 1 { "is" } else { "are" },
+        model.key_anywhere(Action::Undo),
+        if kept == 1 { "it" } else { "them" },
+    );
+    model.status.say(Severity::Notice, text, model.now);
 }
 
 /// Goes on where the last answer was cut.
@@ -228,7 +280,11 @@ pub(crate) fn version(model: &mut Model, at: usize) {
     let Some(slot) = model.conversation.selected() else { return };
     let (place, count) = session.tree.place(slot);
     if count > 1 {
-        model.status.say(Severity::Notice, format!("Version {} of {count}.", place + 1), model.now);
+        let key = |action| model.keys.key_of(action).unwrap_or_default();
+        let (before, after) = (key(Action::PrevSibling), key(Action::NextSibling));
+        let name = model.branch().map(|branch| branch.name.clone()).unwrap_or_default();
+        let text = format!("Version {} of {count}. {name} now ends there; {before} and {after} switch.", place + 1);
+        model.status.say(Severity::Notice, text, model.now);
     }
 }
 

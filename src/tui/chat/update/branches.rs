@@ -20,19 +20,21 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = session.find(id).cloned() else { return };
-    stand_on(model, branch);
+    stand_on(model, branch, false);
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
-/// Stands on a branch, here only.
-pub(crate) fn stand_on(model: &mut Model, branch: Branch) {
+/// Stands on a branch, here only. The message being written stays with the branch that is left, or comes along.
+pub(crate) fn stand_on(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
     let before = session.current;
     session.put_branch(branch);
     session.current = id;
     session.unread.remove(&id);
-    model.composer.swap(Some(before), id);
+    if !(with_draft && model.composer.carry(before, id)) {
+        model.composer.swap(Some(before), id);
+    }
     model.focus = Focus::Composer;
     model.layers.clear();
     model.refresh();

@@ -2,7 +2,7 @@
 //! line would only print is printed by the command line's own code and shown as a text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
 
-use super::{ask, branches, focus, printed, queueing, state, tags};
+use super::{acts, ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{Compress, ContextCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
@@ -246,7 +246,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
     }
     match at.map(|slot| session.tree.head(slot).id) {
         Some(question) => {
-            ask::ask_kind(model, DraftKind::Regenerate(question), out);
+            acts::regenerate_question(model, question, out);
             Way::Done
         }
         None => refused("There is no message of yours at or above this one to answer again."),

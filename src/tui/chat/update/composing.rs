@@ -1,15 +1,15 @@
 //! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
-use super::{completing, queueing};
+use super::completing;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
-use crate::engine::api::{Answer, BranchRequest, DraftKind, Request, SessionRequest};
+use crate::engine::api::{Answer, BranchRequest, Request, SessionRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
-use crate::tui::chat::model::queue::DraftSaveTime;
+use crate::tui::chat::model::queue::{DraftSaveTime, joined};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
@@ -59,16 +59,21 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
         let text = unsent(model, left, &model.composer.left_on(left));
-        if model.keep.due.is_some() {
+        if !model.composer.is_kept(left, &text) {
             store(model, left, text, out);
         }
         model.keep = DraftSaveTime::default();
     }
     model.keep.branch = Some(branch);
-    if model.composer.kind() != DraftKind::Message {
-        return;
+    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= LONGEST) {
+        send(
+            model,
+            Request::Branch(BranchRequest::KeepCleared { branch, text }),
+            Pending::Composer(ComposerPending::Save),
+            out,
+        );
     }
-    let written = model.composer.text();
+    let written = model.composer.unsent();
     let text = unsent(model, branch, &written);
     if model.composer.is_kept(branch, &text) {
         model.keep.due = None;
@@ -91,7 +96,7 @@ fn unkept(model: &mut Model, failure: &Failure) {
 
 /// What a branch has that was not sent: what waits in line, and what is written.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
-    queueing::joined(&model.queue.words(branch), written)
+    joined(&model.queue.words(branch), written)
 }
 
 fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
@@ -118,8 +123,10 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let id = session.card.id;
     model.composer.seeded = Some(id);
     if nodes.is_empty() {
+        model.composer.seed(std::iter::empty());
         return false;
     }
+    model.composer.awaits_history = true;
     send(
         model,
         Request::Session(SessionRequest::Bodies { nodes }),
@@ -131,14 +138,9 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
 
 /// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
-    let mut nodes: Vec<&Arc<Node>> = nodes.iter().collect();
-    nodes.sort_by_key(|node| node.head.at);
-    model.composer.seed(nodes.into_iter().map(|node| Arc::from(node.content.plain_text())));
-    if model.focus == Focus::Composer
-        && model.layers.is_empty()
-        && model.composer.is_empty()
-        && model.composer.recall(-1)
-    {
+    let waits = std::mem::take(&mut model.composer.awaits_history);
+    model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));
+    if waits && model.focus == Focus::Composer && model.layers.is_empty() && model.composer.recall(true) {
         model.plan.touch(model.now);
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod printed;
 pub(crate) mod questions;
 pub(crate) mod queueing;
 pub(crate) mod quit;
+pub(crate) mod search;
 pub(crate) mod state;
 pub(crate) mod tags;
 pub(crate) mod typing;

@@ -13,7 +13,6 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
-use std::sync::Arc;
 
 /// Enter while an answer is coming: the message waits in line. False where it cannot.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
@@ -169,14 +168,5 @@ fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-    }
-}
-
-/// Words in line and words being written, as they are kept over a restart.
-pub(crate) fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
-    match (line.is_empty(), written.is_empty()) {
-        (true, _) => written.clone(),
-        (_, true) => line.clone(),
-        (false, false) => Arc::from(format!("{line}\n\n{written}")),
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
 
 /// What is on the screen and not in the store: what it is, whose words, and the text.
 fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
-    let written_here = model.composer.text();
+    let written_here = model.composer.unsent();
     let name = |id: BranchId| {
         let branch = model.session.as_ref().and_then(|session| session.find(id));
         branch.map_or_else(String::new, |branch| format!(" on {}", branch.name))

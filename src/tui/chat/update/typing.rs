@@ -1,11 +1,13 @@
 //! Keys of the text area in the composer.
 //! Not for: which key means which action (`config::keys`).
 
+use super::composing;
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Chord, Key};
-use tui_textarea::{CursorMove, Input, Key as AreaKey, TextArea};
+use crate::tui::msg::Cmd;
+use tui_textarea::{Input, Key as AreaKey, TextArea};
 
 /// Converts a key to an input of the text area.
 pub(crate) fn text_input(chord: Chord) -> Input {
@@ -39,14 +41,18 @@ pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
 }
 
 /// Moves up or down in the message; at its edge, among completions or the messages sent before.
-pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>) {
+pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if model.composer.listing() {
         let count = slash::completions(model.composer.first_line()).len();
         let at = model.composer.choice;
         model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
-    } else if model.composer.recalling() && model.composer.recall(if up { -1 } else { 1 }) {
+        return;
+    }
+    let walks = chord.is_none() || model.composer.recalling() || model.composer.is_empty();
+    if !walks && (model.composer.move_row(up) || model.composer.move_to_edge(up)) {
+        return;
+    }
+    if !(up && composing::ask_for_earlier(model, out)) && model.composer.recall(up) {
         model.plan.touch(model.now);
-    } else if chord.is_some() {
-        model.composer.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
     }
 }

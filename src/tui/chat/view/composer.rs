@@ -7,7 +7,7 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line, wrap};
@@ -87,8 +87,20 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
     let Some(session) = &model.session else { return Line::new() };
     let rule = format!(" {} ", look.theme.glyphs.rule);
     let mut parts: Vec<(Ink, String)> = Vec::new();
+    if model.conversation.search.is_some() {
+        parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(look, true))));
+    }
     match model.composer.kind() {
-        DraftKind::Edit(_) => parts.push((Ink::Warn, "editing your message; Esc restores it".into())),
+        DraftKind::Edit(node) => {
+            let words = match model.conversation.later_than(&session.tree, node) {
+                0 => "editing your message; Esc restores the draft".to_owned(),
+                later => {
+                    let later = text::counted(later as u64, "later message");
+                    format!("editing an earlier message; {later} kept as another version; Esc restores the draft")
+                }
+            };
+            parts.push((Ink::Warn, words));
+        }
         DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {}
     }
     if session.branch().is_some_and(|branch| branch.reply.is_some()) {
@@ -176,6 +188,14 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Palette, "actions"),
             (A::Help, "help"),
         ],
+        (Focus::Conversation, _) if look.model.conversation.search.is_some() => &[
+            (A::NextHit, "next match"),
+            (A::PrevHit, "previous match"),
+            (A::Filter, "search again"),
+            (A::Pin, "pin"),
+            (A::Exclude, "leave out"),
+            (A::Leave, "end the search"),
+        ],
         (Focus::Conversation, _) => &[
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
@@ -215,12 +235,11 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
 
 /// The key that counts where the focus is, short: `^f`.
 fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
-    let places = look.model.places();
-    let bound = look.model.keys.bindings().iter();
-    let key = places
-        .iter()
-        .find_map(|p| bound.clone().find(|b| b.run == action && b.when == *p && b.on.count() == 1))
-        .map(|b| b.on.to_string())?;
+    if action == Action::Leave {
+        return look.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
+    }
+    let here = |place| look.model.keys.best(|b| b.run == action && b.when == place && b.on.count() == 1);
+    let key = look.model.places().into_iter().find_map(here)?.on.to_string();
     Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
         Some(rest) => format!("^{}", rest.to_uppercase()),
         None => key,

@@ -1,12 +1,16 @@
 //! The conversation pane: which rows of which messages are visible, and drawing exactly those.
 //! Not for: the rows of one message (`message`).
 
+use super::block::Block;
 use super::empty;
-use super::message::{Block, BlockBuilder};
+use super::message::BlockBuilder;
 use crate::domain::base::ids::NodeId;
 use crate::tui::chat::model::conversation::ScrollAnchor;
+use crate::tui::chat::model::search::ConversationSearch;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::text;
+use crate::tui::text::matches::MatchPart;
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::cache::Cache;
 use crate::tui::view::{ViewContext, paint};
@@ -17,6 +21,8 @@ use ratatui::layout::Rect;
 /// view whose contents are not there.
 pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
     model.conversation.page = area.height;
+    let unread = read_for_search(model, theme, area);
+    expand_match(model, cache, theme, area);
     let Some(session) = &model.session else { return Vec::new() };
     let maker = BlockBuilder { model, session, theme, width: text_width(area) };
     let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
@@ -26,12 +32,97 @@ pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: 
     let last = model.conversation.path.len();
     let from = shown.start.saturating_sub(4);
     let nodes = &model.conversation.path[from.min(last)..(shown.end + 4).min(last)];
-    let wanted = nodes.iter().map(|slot| session.tree.head(*slot).id).collect();
+    let mut wanted: Vec<NodeId> = nodes.iter().map(|slot| session.tree.head(*slot).id).collect();
+    wanted.extend(unread);
     let conversation = &mut model.conversation;
     conversation.place = place;
     conversation.scroll = 0;
     conversation.reveal = false;
+    if let Some(search) = &mut conversation.search {
+        search.reveal = false;
+    }
     wanted
+}
+
+/// Messages whose texts are read for the search in one frame.
+const READ_MESSAGES: usize = 200;
+/// Bytes of the texts that are read for the search in one frame.
+const READ_BYTES: u64 = 512 << 10;
+
+/// Reads the texts of some more messages for the search. Returns the nodes whose contents are missing.
+fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> {
+    let (Some(mut search), Some(session)) = (model.conversation.search.take(), &model.session) else {
+        return Vec::new();
+    };
+    let maker = BlockBuilder { model, session, theme, width: text_width(area) };
+    let (mut missing, mut read, mut bytes, mut left) = (Vec::new(), 0, 0, 0);
+    let path = if search.unread > 0 { model.conversation.path.as_slice() } else { &[] };
+    for slot in path.iter().rev() {
+        let head = session.tree.head(*slot);
+        if search.knows(*slot, head.content) {
+            continue;
+        }
+        if bytes > READ_BYTES || missing.len() + read >= READ_MESSAGES {
+            left += 1;
+            continue;
+        }
+        bytes += head.bytes;
+        match model.bodies.get(head.id) {
+            Some(node) => search.learn(*slot, head.content, &maker.searched_text(head, &node.content)),
+            None if head.content.is_none() => search.learn(*slot, None, ""),
+            None => {
+                missing.push(head.id);
+                left += 1;
+                continue;
+            }
+        }
+        read += 1;
+    }
+    search.unread = left;
+    if read > 0 {
+        search.recount(&model.conversation.path);
+        if let Some(found) = search.current().filter(|_| search.reveal) {
+            model.conversation.point_at(found.block);
+        }
+    }
+    model.conversation.search = Some(search);
+    missing
+}
+
+/// Expands the message of the current match where its folded rows lack the match, and folds the one before.
+fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) {
+    let (Some(search), Some(session)) = (&model.conversation.search, &model.session) else { return };
+    let Some(found) = search.current().filter(|_| search.reveal) else { return };
+    let Some(slot) = model.conversation.path.get(found.block).copied() else { return };
+    let maker = BlockBuilder { model, session, theme, width: text_width(area) };
+    let shown = maker.block(found.block, cache).matches(search);
+    let lacks = shown.len() < search.count_in(found.block);
+    let id = session.tree.head(slot).id;
+    let before = search.expanded.filter(|before| *before != slot).map(|before| session.tree.head(before).id);
+    let conversation = &mut model.conversation;
+    let Some(search) = &mut conversation.search else { return };
+    if let Some(before) = before {
+        conversation.opened.remove(&before);
+        search.expanded = None;
+    }
+    if lacks && conversation.opened.insert(id) {
+        search.expanded = Some(slot);
+    }
+}
+
+/// ` 3 of 12`, and how many messages are not read yet.
+pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
+    let Some(search) = look.model.conversation.search.as_ref().filter(|_| typed) else { return String::new() };
+    let dot = look.theme.glyphs.dot;
+    let reading = match search.unread {
+        0 => String::new(),
+        left => format!(" {dot} {} to read", text::counted(left as u64, "message")),
+    };
+    match search.position() {
+        (_, 0) if search.unread > 0 => reading,
+        (_, 0) => format!(" {dot} no match"),
+        (at, count) => format!(" {dot} {} of {}{reading}", text::number(at as u64), text::number(count as u64)),
+    }
 }
 
 /// One column is kept free at the right for the scroll thumb, one at the left for the selection.
@@ -66,7 +157,9 @@ impl Walk<'_> {
         if scroll != 0 {
             place = self.scrolled(place, scroll);
         }
-        if reveal && count > 0 {
+        if let Some(search) = conversation.search.as_ref().filter(|search| search.reveal) {
+            place = self.match_revealed(place, search);
+        } else if reveal && count > 0 {
             place = self.revealed(place, conversation.cursor.min(count - 1));
         }
         self.settled(place)
@@ -146,6 +239,25 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
+    /// A place from which the current match is visible: unchanged if it is, else with the match at a third of the page.
+    fn match_revealed(&mut self, place: ScrollAnchor, search: &ConversationSearch) -> ScrollAnchor {
+        let Some(found) = search.current() else { return place };
+        let rows = self.block(found.block).matches(search);
+        let row = rows.get(found.nth).or(rows.last()).and_then(|parts| parts.first()).map_or(0, |part| part.row);
+        let (block, top) = self.top(place);
+        let above = found.block < block || found.block == block && row < top;
+        let rows_before = (block..found.block).map(|at| self.height(at)).sum::<usize>() + row;
+        if !above && rows_before < top + self.page {
+            return place;
+        }
+        let room = self.page / 3;
+        if row >= room {
+            return ScrollAnchor::At { block: found.block, row: row - room };
+        }
+        let (block, row) = self.above(found.block, room - row);
+        ScrollAnchor::At { block, row }
+    }
+
     /// A place whose page reaches the end follows the end.
     fn settled(&mut self, place: ScrollAnchor) -> ScrollAnchor {
         let ScrollAnchor::At { block, row } = place else { return place };
@@ -195,8 +307,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
     while y < inside.bottom() && block < count {
         let rows = walk.block(block);
         let from = y;
-        let selected = focus && block == look.model.conversation.cursor;
-        for line in rows.rows(row) {
+        let search = look.model.conversation.search.as_ref();
+        let selected = focus && block == look.model.conversation.cursor && search.is_none();
+        let found = search.map(|search| rows.matches(search)).unwrap_or_default();
+        let current = search.and_then(ConversationSearch::current).filter(|current| current.block == block);
+        for (nth, line) in rows.rows(row).enumerate() {
             if y >= inside.bottom() {
                 break;
             }
@@ -209,6 +324,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
             if selected {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
             }
+            mark_matches(look, &found, current.map(|current| current.nth), row + nth, place, buf);
             y += 1;
         }
         if block < look.model.conversation.path.len() {
@@ -218,6 +334,25 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
         (block, row) = (block + 1, 0);
     }
     thumb(look, first, block, inside, buf);
+}
+
+/// Marks the parts of matches in one row.
+fn mark_matches(
+    look: &ViewContext<'_>,
+    found: &[Vec<MatchPart>],
+    current: Option<usize>,
+    row: usize,
+    place: Rect,
+    buf: &mut Buffer,
+) {
+    for (nth, parts) in found.iter().enumerate() {
+        let ink = if current == Some(nth) { Ink::CurrentMatch } else { Ink::SearchMatch };
+        for part in parts.iter().filter(|part| part.row == row) {
+            let column = |at: usize| u16::try_from(at).unwrap_or(u16::MAX).min(place.width);
+            let (from, to) = (column(part.columns.start), column(part.columns.end));
+            paint::mark(look.theme, ink, Rect { x: place.x + from, width: to - from, ..place }, buf);
+        }
+    }
 }
 
 fn thumb(look: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {

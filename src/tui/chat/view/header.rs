@@ -89,7 +89,7 @@ fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
         Some(Planned::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
-                let words = format!("{} {}", look.theme.glyphs.about, text::money(cost.micro));
+                let words = text::about_money(look.theme.glyphs.about, cost.micro);
                 facts.push((0, Line::of(Ink::Text, &words)));
             }
             if !model.context_in_view() {

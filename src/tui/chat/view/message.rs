@@ -1,6 +1,7 @@
 //! One message as rows: its header, its body, what hangs under it; and the turn that is under way.
 //! Not for: where the rows stand (`conversation`).
 
+use super::block::Block;
 use super::tools;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::time;
@@ -18,14 +19,13 @@ use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
+use crate::tui::text::matches;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
-use crate::tui::view::paint;
+use crate::tui::view::{ViewContext, paint};
 use std::rc::Rc;
 
-/// Columns of words at most; longer lines are hard to read.
-const PROSE: usize = 100;
 /// Bytes of a folded long message of a person or a tool.
 const FOLD_BYTES: usize = 6_000;
 /// Rows of a folded long message.
@@ -35,29 +35,8 @@ const FOLD_CODE: usize = 60;
 /// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
 const TOOL_BYTES: usize = 200_000;
 
-/// Rows of one message.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Block {
-    parts: Vec<Rc<Vec<Line>>>,
-    /// Everything in it is dimmed.
-    pub(crate) out: bool,
-}
-
-impl Block {
-    fn own(&mut self, lines: Vec<Line>) {
-        if !lines.is_empty() {
-            self.parts.push(Rc::new(lines));
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.parts.iter().map(|part| part.len()).sum()
-    }
-
-    pub(crate) fn rows(&self, from: usize) -> impl Iterator<Item = &Line> {
-        self.parts.iter().flat_map(|part| part.iter()).skip(from)
-    }
-}
+/// So wide that no row of a searched text wraps.
+const SEARCHED_WIDTH: usize = 100_000;
 
 /// What blocks are made from.
 pub(crate) struct BlockBuilder<'a> {
@@ -95,11 +74,11 @@ impl BlockBuilder<'_> {
         if head.role == Role::Tool {
             block.own(vec![self.tool_line(head, mark)]);
             if self.opened(head) {
-                block.parts.push(self.body(head, cache));
+                block.body(self.body(head, cache));
             }
         } else {
             block.own(vec![self.header(slot, head, mark)]);
-            block.parts.push(self.body(head, cache));
+            block.body(self.body(head, cache));
             block.own(self.foot(at, head));
         }
         let next = self.model.conversation.path.get(at + 1).map(|slot| self.session.tree.head(*slot).role);
@@ -196,6 +175,11 @@ impl BlockBuilder<'_> {
         let opened = self.opened(head);
         let of = CacheKey::Body(head.id, head.content, opened);
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
+    }
+
+    /// The text of a message as it is searched: what is on the screen once the message is expanded.
+    pub(crate) fn searched_text(&self, head: &NodeHead, content: &Content) -> String {
+        matches::words(&self.wrap(head, content, true, SEARCHED_WIDTH))
     }
 
     fn wrap(&self, head: &NodeHead, content: &Content, opened: bool, width: usize) -> Vec<Line> {
@@ -445,7 +429,7 @@ impl BlockBuilder<'_> {
             header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
-            header.push(Ink::Dim, &format!("{}{} {}", self.dot(), self.theme.glyphs.about, text::money(cost)));
+            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::about_money(self.theme.glyphs.about, cost)));
         }
         header
     }
@@ -465,7 +449,7 @@ impl BlockBuilder<'_> {
     }
 
     fn look(&self) -> MarkdownStyle {
-        MarkdownStyle::of(&self.theme.glyphs).prose(PROSE)
+        ViewContext { theme: self.theme, model: self.model }.markdown()
     }
 
     /// How what is folded is opened.

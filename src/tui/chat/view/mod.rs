@@ -1,6 +1,7 @@
 //! How the chat looks: messages, composer, panels, meter.
 //! Not for: changing anything.
 
+pub(crate) mod block;
 pub(crate) mod branches;
 pub(crate) mod composer;
 pub(crate) mod conversation;

@@ -52,7 +52,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 type Pair = (Line, Line);
 
 fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    let percent = format!(" {} %", u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1)));
+    let percent = format!(" {}", text::percent(plan.est_total, plan.budget.prompt));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
     let ink = meter_ink(plan.est_total, plan.budget.prompt);

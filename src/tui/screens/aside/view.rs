@@ -60,13 +60,13 @@ pub(crate) fn draw(
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
     let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
-    rows.extend(cache.rows(of, room, || Flow::all(&words, wide, Ink::Text)).iter().cloned());
+    rows.extend(cache.rows(of, room, || Flow::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
     if let Some(failure) = &pane.failure {
         rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::lines(look.theme, rows.iter().skip(from), within, buf);
+    paint::coloured_lines(look.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)

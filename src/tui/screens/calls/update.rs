@@ -10,6 +10,7 @@ use crate::domain::planning::diff::PlanDiff;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::{acts, printed};
 use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
@@ -65,6 +66,18 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let before = other.map(|id| CallSelector::Named(id.to_string()));
     let after = CallSelector::Named(selected.to_string());
     differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
+}
+
+/// The request of the call that the selected message belongs to, to be read. False where no past message is selected.
+pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    if model.focus != Focus::Conversation || !model.layers.is_empty() {
+        return false;
+    }
+    let Some(session) = &model.session else { return false };
+    let Some(head) = model.conversation.selected().map(|slot| session.tree.head(slot)) else { return false };
+    let call = || session.run_of_answer(head.id).or_else(|| session.run_of_user(head.id)).map(|run| run.id);
+    let run = session.trace_of(head.id).map(|trace| trace.run).or_else(call);
+    run.map(|run| printed::line(model, &format!("/plans show {run}"), out)).is_some()
 }
 
 /// The plan of the selected call, to be read: its rows, each with what the answer used of it.

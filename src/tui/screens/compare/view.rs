@@ -18,6 +18,7 @@ use crate::tui::model::keys::{Action, When};
 use crate::tui::text::markdown::Flow;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
+use crate::tui::view::cache::Cache;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -27,7 +28,7 @@ const BESIDE: u16 = 100;
 /// Rows of a side that are laid out after the selected turn.
 const ROWS: usize = 400;
 
-pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     paint::wipe(area, buf);
     let title = view.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
@@ -56,11 +57,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, area: Rect, buf: 
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
-        column(look, view, compared, (0, false), left, buf);
+        column(look, view, compared, (0, false), cache, left, buf);
         paint::beside(look.theme, right, buf);
-        column(look, view, compared, (1, false), right, buf);
+        column(look, view, compared, (1, false), cache, right, buf);
     } else {
-        column(look, view, compared, (view.side, true), body, buf);
+        column(look, view, compared, (view.side, true), cache, body, buf);
     }
 }
 
@@ -119,6 +120,7 @@ fn column(
     view: &CompareView,
     compared: &Comparison,
     (at, alone): (usize, bool),
+    cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) {
@@ -140,7 +142,7 @@ fn column(
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
     let (rows, first) = turns(look, view, side, at, room);
     let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
-    paint::lines(look.theme, rows.iter().skip(scroll), body, buf);
+    paint::coloured_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
         paint::select(look.theme, Rect { height: 1, ..body }, buf);
     }
@@ -171,7 +173,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                Flow::all(&said.text, room, Ink::Text)
+                Flow::drawn(&said.text, room, Ink::Text, look.markdown())
             } else {
                 Flow::plain(said.text.trim_end(), room, Ink::Text)
             });

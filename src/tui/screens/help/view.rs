@@ -39,7 +39,7 @@ const TASKS: &[(&str, &[Action])] = &[
     ("Undo the last change, and redo it.", &[Action::Undo, Action::Redo]),
     ("Compare the next request under other modes, policies, models and budgets.", &[Action::WhatIf]),
     ("Summarize older turns.", &[Action::Draft]),
-    ("Search all messages. See the whole tree.", &[Action::Find, Action::Tree]),
+    ("Search this conversation, or all messages. See the whole tree.", &[Action::Filter, Action::Find, Action::Tree]),
     ("Choose a model.", &[Action::Models]),
     ("See the tool calls. Approve a call that waits.", &[Action::Traces, Action::AnswerTool]),
     ("Find any other action by its name.", &[Action::Palette]),

@@ -2,7 +2,7 @@
 //! Not for: doing it (`update`).
 
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, RunId, SessionId};
+use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
@@ -25,6 +25,8 @@ pub enum Act {
     Command(String),
     /// Forks the branch and sends the draft there.
     ForkAndSend(BranchId, Draft),
+    /// Asks for another answer to this message.
+    Regenerate(NodeId),
     /// Sends the draft when the open turn has ended.
     Wait(BranchId, Draft),
     /// Sends what waits in line.

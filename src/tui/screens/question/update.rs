@@ -4,8 +4,8 @@
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{self, BranchRequest, ItemName, Request, SessionRequest, ToolRequest};
-use crate::tui::chat::update::{branches, commands, folder, queueing, quit};
+use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, Request, SessionRequest, ToolRequest};
+use crate::tui::chat::update::{ask, branches, commands, folder, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::Cmd;
@@ -26,6 +26,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
             send(model, request, Pending::Session(SessionPending::Fork(Some(draft))), out);
         }
+        Act::Regenerate(node) => ask::ask_kind(model, DraftKind::Regenerate(node), out),
         Act::Wait(branch, draft) => {
             if !queueing::put(model, branch, &draft) {
                 queueing::wait_for_others(model, branch, draft, out);

@@ -57,7 +57,7 @@ pub(crate) fn draw(
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = ring.scroll.min(rows.len().saturating_sub(page));
-        paint::lines(look.theme, rows.iter().skip(from), below, buf);
+        paint::coloured_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
@@ -145,13 +145,13 @@ fn rows(
     let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
-        cache.rows(of, room, || Flow::all(words, usize::from(room), Ink::Text))
+        cache.rows(of, room, || Flow::drawn(words, usize::from(room), Ink::Text, look.markdown()))
     };
     if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);
         return match look.model.bodies.get(node) {
             Some(body) => shown(&state::strip(&body.content.plain_text(), true)),
-            None => plain("…", Ink::Dim),
+            None => plain(look.theme.glyphs.ellipsis, Ink::Dim),
         };
     }
     let Some(branch) = column.branch else { return plain("No answer was kept.", Ink::Dim) };

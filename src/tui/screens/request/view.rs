@@ -91,7 +91,7 @@ fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
         line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
     }
     if let Some(Planned::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        line.push(Ink::Text, &format!("{dot}{} {}", look.theme.glyphs.about, text::money(cost.micro)));
+        line.push(Ink::Text, &format!("{dot}{}", text::about_money(look.theme.glyphs.about, cost.micro)));
     }
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
@@ -162,9 +162,8 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             }
         }
         Some(Content::Plan(plan)) => {
-            let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
             let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
-            let sum = Line::of(ink, &format!("{percent} %"));
+            let sum = Line::of(ink, &text::percent(plan.est_total, plan.budget.prompt));
             if let Some(row) = rows.next() {
                 let wide = u16::try_from(sum.width() + 1).unwrap_or(u16::MAX).min(row.width);
                 next_request::meter(look, plan, Rect { width: row.width - wide, ..row }, buf);

@@ -302,8 +302,19 @@ fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_
 /// The words by which a stretch is known: its first question, else its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
+    plain_text::beginning(tree.head(titled(tree, row)))
+}
+
+/// Whether the title holds all of the message's words.
+#[must_use]
+pub fn title_is_whole(tree: &Tree, row: &Row) -> bool {
+    tree.head(titled(tree, row)).preview_is_whole()
+}
+
+/// The message whose words are the title.
+fn titled(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
-    plain_text::beginning(tree.head(asked.unwrap_or(row.first)))
+    asked.unwrap_or(row.first)
 }
 
 /// Whether words (in lower case) stand in a text, in any case. Plain text is not copied for it.

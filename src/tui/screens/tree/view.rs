@@ -9,7 +9,7 @@
 //! ```
 //! Not for: what is a row (`model::tree`).
 
-use super::model::{Row, TreeScreen, title};
+use super::model::{Row, TreeScreen, title, title_is_whole};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::plain_text;
 use crate::domain::base::time;
@@ -153,6 +153,9 @@ fn one(
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
     let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain_text::beginning(session.tree.head(slot)));
+    let whole =
+        hit.map_or_else(|| title_is_whole(&session.tree, row), |slot| session.tree.head(slot).preview_is_whole());
+    let shown = if whole { shown } else { format!("{shown}{}", glyphs.ellipsis).into() };
     let words = text::fit(&shown, room, glyphs.ellipsis);
     paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
 }

@@ -1,46 +1,25 @@
 //! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
 //! Not for: sending (`update`) or commands (`slash`).
 
+mod drafts;
+mod text;
+
 use super::complete::named;
+use super::history::History;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::safe_text::Safe;
-use crate::domain::conversation::attachment;
 use crate::domain::planning::draft::{Draft, DraftKind};
 use crate::domain::planning::mode::SearchWish;
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
+use text::{Attached, Paste, ReplacedDraft, Saved, opened};
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
 /// A paste with more characters is folded.
 const FOLD_CHARS: usize = 2_000;
 /// A paste with more lines is folded.
 const FOLD_LINES: usize = 20;
-/// Sent messages that are remembered.
-const HISTORY: usize = 100;
-
-/// A paste that is shown as one word.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Paste {
-    chip: String,
-    text: Arc<str>,
-}
-
-/// A file or symbol that goes with the message as long as its name stands in it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Attached {
-    token: String,
-    place: String,
-    text: Arc<str>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Saved {
-    lines: Vec<String>,
-    pastes: Vec<Paste>,
-    files: Vec<Attached>,
-    kind: DraftKind,
-}
 
 /// The composer.
 pub struct Composer {
@@ -51,9 +30,16 @@ pub struct Composer {
     /// Whether older messages are looked through for the next call.
     pub search: SearchWish,
     drafts: HashMap<BranchId, Saved>,
-    before_edit: Option<Vec<String>>,
-    history: Vec<Arc<str>>,
-    back: Option<usize>,
+    before_edit: Option<Box<ReplacedDraft>>,
+    history: History,
+    /// The draft, while an older message is shown.
+    draft_below: Option<Saved>,
+    /// ↑ was pressed, and earlier messages are on their way.
+    pub awaits_history: bool,
+    /// Cleared texts of earlier runs of the program, with the time in milliseconds.
+    pub cleared_before: Vec<(i64, Arc<str>)>,
+    /// A text that was cleared and is not stored yet.
+    cleared: Option<Arc<str>>,
     whole: Option<Arc<str>>,
     /// The selected completion.
     pub choice: usize,
@@ -75,8 +61,11 @@ impl Default for Composer {
             search: SearchWish::Auto,
             drafts: HashMap::new(),
             before_edit: None,
-            history: Vec::new(),
-            back: None,
+            history: History::default(),
+            draft_below: None,
+            awaits_history: false,
+            cleared_before: Vec::new(),
+            cleared: None,
             whole: None,
             choice: 0,
             closed: false,
@@ -121,9 +110,11 @@ impl Composer {
     /// The text area, for typing. What was worked out from the old text is dropped.
     pub fn edit(&mut self) -> &mut TextArea<'static> {
         self.whole = None;
-        self.back = None;
         self.choice = 0;
         self.closed = false;
+        self.awaits_history = false;
+        self.history.leave();
+        self.uncover();
         &mut self.area
     }
 
@@ -271,30 +262,6 @@ impl Composer {
         self.paste(text);
     }
 
-    /// Begins to edit a message; the draft so far comes back afterwards.
-    pub fn begin_edit(&mut self, node: NodeId, text: &str) {
-        if self.before_edit.is_none() {
-            self.before_edit = Some(self.area.lines().to_vec());
-        }
-        self.clear();
-        self.kind = DraftKind::Edit(node);
-        self.edit().insert_str(visible(text));
-        self.whole = None;
-    }
-
-    /// Leaves editing. False when nothing was being edited.
-    pub fn end_edit(&mut self) -> bool {
-        let editing = self.kind != DraftKind::Message;
-        if editing {
-            let before = self.before_edit.take().unwrap_or_default();
-            self.clear();
-            self.area = area(before);
-            self.area.move_cursor(CursorMove::Bottom);
-            self.area.move_cursor(CursorMove::End);
-        }
-        editing
-    }
-
     /// Empties the text and forgets its pastes.
     pub fn clear(&mut self) {
         self.area = area(Vec::new());
@@ -303,115 +270,10 @@ impl Composer {
         self.kind = DraftKind::Message;
         self.search = SearchWish::Auto;
         self.whole = None;
-        self.back = None;
+        self.history.leave();
+        self.uncover();
         self.choice = 0;
         self.closed = false;
-    }
-
-    /// The text goes into the history, from which it can be brought back.
-    pub fn put_by(&mut self) {
-        let text = self.text();
-        if self.back.is_none() {
-            self.remember(&text);
-        }
-    }
-
-    /// The text was sent: it goes into the history and away.
-    pub fn sent(&mut self, text: &Arc<str>) {
-        self.remember(text);
-        if self.kind == DraftKind::Message {
-            self.clear();
-        } else {
-            self.end_edit();
-        }
-    }
-
-    fn remember(&mut self, text: &Arc<str>) {
-        if !text.is_empty() && self.history.last() != Some(text) {
-            self.history.push(text.clone());
-            if self.history.len() > HISTORY {
-                self.history.remove(0);
-            }
-        }
-    }
-
-    /// Keeps the draft of one branch and brings out that of another.
-    pub fn swap(&mut self, from: Option<BranchId>, to: BranchId) {
-        if from == Some(to) {
-            return;
-        }
-        if let Some(from) = from {
-            let (pastes, files) = (std::mem::take(&mut self.pastes), std::mem::take(&mut self.files));
-            let saved = Saved { lines: self.area.lines().to_vec(), pastes, files, kind: self.kind };
-            self.drafts.insert(from, saved);
-        }
-        let saved = self.drafts.remove(&to).unwrap_or_default();
-        self.clear();
-        self.area = area(saved.lines);
-        self.area.move_cursor(CursorMove::Bottom);
-        self.area.move_cursor(CursorMove::End);
-        (self.pastes, self.files) = (saved.pastes, saved.files);
-        self.kind = saved.kind;
-        self.before_edit = None;
-    }
-
-    /// Gives a draft of another branch back to it, unless something else was typed there.
-    pub fn give_back(&mut self, branch: BranchId, text: &str) {
-        let saved = self.drafts.entry(branch).or_default();
-        if saved.lines.iter().all(String::is_empty) {
-            saved.lines = text.split('\n').map(str::to_owned).collect();
-        }
-    }
-
-    /// The text that was left on a branch.
-    #[must_use]
-    pub fn left_on(&self, branch: BranchId) -> Arc<str> {
-        let Some(saved) = self.drafts.get(&branch).filter(|saved| saved.kind == DraftKind::Message) else {
-            return Arc::from("");
-        };
-        Arc::from(opened(&saved.lines, &saved.pastes, &saved.files))
-    }
-
-    /// Whether this is what the store has of a branch's draft.
-    #[must_use]
-    pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
-        self.kept
-            .get(&branch)
-            .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
-    }
-
-    /// The store has this of a branch's draft.
-    pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
-        self.kept.insert(branch, Some(text));
-    }
-
-    /// The store could not take a draft: none counts as kept.
-    pub fn was_not_kept(&mut self) {
-        self.kept.values_mut().for_each(|kept| *kept = None);
-    }
-
-    /// A draft comes from the store; one that was seen before is left alone.
-    pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
-        if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
-            let mut other = Self::default();
-            other.paste(text);
-            let lines = other.area.lines().to_vec();
-            let saved = Saved { lines, pastes: other.pastes, files: Vec::new(), kind: DraftKind::Message };
-            self.drafts.insert(branch, saved);
-        }
-    }
-
-    /// Puts earlier messages before what was sent since the start, oldest first.
-    pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
-        let sent = std::mem::take(&mut self.history);
-        for text in earlier.chain(sent).filter(|text| !text.is_empty()) {
-            if self.history.last() != Some(&text) {
-                self.history.push(text);
-            }
-        }
-        let over = self.history.len().saturating_sub(HISTORY);
-        self.history.drain(..over);
-        self.back = None;
     }
 
     /// Another text for the same message; what it is for stays.
@@ -423,55 +285,25 @@ impl Composer {
         self.area.move_cursor(CursorMove::End);
     }
 
-    /// Goes through what was sent before: `-1` to older, `+1` to newer.
-    pub fn recall(&mut self, step: i32) -> bool {
-        let newest = self.history.len();
-        let at = self.back.unwrap_or(newest);
-        let next = if step < 0 { at.checked_sub(1) } else { Some(at + 1) };
-        let Some(next) = next.filter(|next| *next <= newest && (self.back.is_some() || step < 0)) else { return false };
-        let text = self.history.get(next).cloned().unwrap_or_else(|| Arc::from(""));
-        self.clear();
-        self.paste(&text);
-        self.area.move_cursor(CursorMove::Top);
-        self.back = (next < newest).then_some(next);
-        self.closed = true;
-        true
+    /// Moves the cursor a row up or down. False at the first or last row.
+    pub fn move_row(&mut self, up: bool) -> bool {
+        let before = self.area.cursor();
+        self.area.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
+        self.area.cursor() != before
     }
 
-    /// Whether the history may be gone through: nothing typed, or something recalled.
+    /// Moves the cursor to the start or end of its line. False where it is there already.
+    pub fn move_to_edge(&mut self, start: bool) -> bool {
+        let before = self.area.cursor();
+        self.area.move_cursor(if start { CursorMove::Head } else { CursorMove::End });
+        self.area.cursor() != before
+    }
+
+    /// Whether a message of the history is shown, unchanged.
     #[must_use]
     pub fn recalling(&self) -> bool {
-        self.back.is_some() || self.is_empty()
+        self.history.is_shown()
     }
-}
-
-/// A file behind a message, in a fence that nothing in it closes.
-fn behind(text: &mut String, file: &Attached) {
-    let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(longest + 1));
-    let path = attachment::path(&file.place);
-    let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
-    let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
-    let end = if file.text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
-}
-
-/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
-fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
-    let mut text = lines.join("\n");
-    for paste in pastes {
-        if let Some(at) = text.find(&paste.chip) {
-            text.replace_range(at..at + paste.chip.len(), &paste.text);
-        }
-    }
-    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
-    text
-}
-
-/// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.
-fn visible(text: &str) -> String {
-    let text = line_ends(text);
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
 #[cfg(test)]
@@ -522,10 +354,10 @@ mod tests {
         let (a, b) = (BranchId(uuid::Uuid::from_u128(1)), BranchId(uuid::Uuid::from_u128(2)));
         composer.sent(&Arc::from("one"));
         composer.sent(&Arc::from("two"));
-        assert!(composer.recall(-1) && composer.recall(-1) && !composer.recall(-1));
+        assert!(composer.recall(true) && composer.recall(true) && !composer.recall(true));
         assert_eq!(&*composer.text(), "one");
-        assert!(composer.recall(1) && composer.recall(1));
-        assert!(composer.is_empty() && !composer.recall(1));
+        assert!(composer.recall(false) && composer.recall(false));
+        assert!(composer.is_empty() && !composer.recall(false));
         composer.paste("draft of a");
         composer.swap(Some(a), b);
         assert!(composer.is_empty());

@@ -1,0 +1,81 @@
+//! The text of a message with its folded pastes and attached files.
+//! Not for: editing the text (`composer`).
+
+use super::{DraftKind, line_ends};
+use crate::domain::conversation::attachment;
+use crate::tui::chat::model::complete::named;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A paste that is shown as one word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Paste {
+    pub(super) chip: String,
+    pub(super) text: Arc<str>,
+}
+
+/// A file or symbol that goes with the message as long as its name stands in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Attached {
+    pub(super) token: String,
+    pub(super) place: String,
+    pub(super) text: Arc<str>,
+}
+
+/// A text that is not in the composer now.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Saved {
+    pub(super) lines: Vec<String>,
+    pub(super) pastes: Vec<Paste>,
+    pub(super) files: Vec<Attached>,
+    pub(super) kind: DraftKind,
+    /// The draft that an edit of a sent message replaced.
+    pub(super) before_edit: Option<Box<ReplacedDraft>>,
+}
+
+impl Saved {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.iter().all(String::is_empty) && self.kind == DraftKind::Message
+    }
+
+    pub(super) fn text(&self) -> Arc<str> {
+        Arc::from(opened(&self.lines, &self.pastes, &self.files))
+    }
+}
+
+/// What a sent message replaced in the composer while it is edited.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReplacedDraft {
+    pub(super) draft: Saved,
+    /// The sent message's own text.
+    pub(super) sent: Arc<str>,
+}
+
+/// A file behind a message, in a fence that nothing in it closes.
+fn behind(text: &mut String, file: &Attached) {
+    let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    let path = attachment::path(&file.place);
+    let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
+    let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
+    let end = if file.text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
+}
+
+/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
+pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
+    let mut text = lines.join("\n");
+    for paste in pastes {
+        if let Some(at) = text.find(&paste.chip) {
+            text.replace_range(at..at + paste.chip.len(), &paste.text);
+        }
+    }
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
+    text
+}
+
+/// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.
+pub(super) fn visible(text: &str) -> String {
+    let text = line_ends(text);
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}

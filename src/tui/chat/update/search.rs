@@ -1,0 +1,79 @@
+//! The search of the conversation: begun, another text typed, from match to match, ended.
+//! Not for: the search of all sessions (`screens::search`).
+
+use crate::tui::chat::model::search::ConversationSearch;
+use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
+use crate::tui::model::status::Severity;
+use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
+
+/// Opens the line where the searched text is typed.
+pub(crate) fn open(model: &mut Model) {
+    if !model.layers.is_empty() || model.session.is_none() {
+        return;
+    }
+    end(model);
+    if model.focus != Focus::Conversation {
+        model.focus = Focus::Conversation;
+    }
+    let conversation = &mut model.conversation;
+    conversation.search = Some(ConversationSearch::new(conversation.cursor, conversation.place));
+    model.layers.push(ConversationSearchScreen::default());
+}
+
+/// Searches for what is typed now.
+pub(crate) fn typed(model: &mut Model) {
+    let Some(screen) = model.layers.top::<ConversationSearchScreen>() else { return };
+    let words = screen.text.clone();
+    let conversation = &mut model.conversation;
+    let Some(search) = &mut conversation.search else { return };
+    search.search(&words, &conversation.path);
+    if search.current().is_none() {
+        (conversation.cursor, conversation.place) = search.began;
+    }
+    arrive(model);
+}
+
+/// Goes to the next match, or to the previous one.
+pub(crate) fn step(model: &mut Model, forward: bool) {
+    let Some(search) = &mut model.conversation.search else {
+        let key = model.keys.key_of(Action::Filter).unwrap_or_default();
+        let text = format!("Nothing is searched for; {key} searches this conversation.");
+        return model.status.say(Severity::Notice, text, model.now);
+    };
+    search.step(forward);
+    arrive(model);
+}
+
+/// Selects the message of the current match.
+fn arrive(model: &mut Model) {
+    let conversation = &mut model.conversation;
+    if let Some(found) = conversation.search.as_ref().and_then(ConversationSearch::current) {
+        conversation.point_at(found.block);
+    }
+}
+
+/// Enter: the line closes, and the matches stay marked. Without a match the search ends.
+pub(crate) fn keep(model: &mut Model) {
+    model.layers.pop();
+    let found = model.conversation.search.as_ref().is_some_and(|search| search.position().1 > 0);
+    if !found {
+        cancel(model);
+    }
+}
+
+/// Esc while the text is typed: the search ends where it began.
+pub(crate) fn cancel(model: &mut Model) {
+    model.layers.close::<ConversationSearchScreen>(|_| true);
+    let began = model.conversation.search.as_ref().map(|search| search.began);
+    end(model);
+    if let Some(began) = began {
+        (model.conversation.cursor, model.conversation.place) = began;
+    }
+}
+
+/// Ends the search; the view stays at the current match. False when there is none.
+pub(crate) fn end(model: &mut Model) -> bool {
+    model.conversation.search.take().is_some()
+}

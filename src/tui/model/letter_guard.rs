@@ -1,0 +1,61 @@
+//! Whether a letter may act in a pane beside an unsent message: not on its first press, since it may have been meant as text.
+//! Not for: which actions change something (`config::keys::groups`).
+
+use super::focus::Focus;
+use super::keys::Chord;
+
+/// Where a letter was pressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GuardedPane {
+    /// The pane with the focus.
+    pub focus: Focus,
+    /// The approval of a tool call is open.
+    pub approval: bool,
+}
+
+/// See the module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LetterGuard {
+    /// No letter was pressed.
+    #[default]
+    Closed,
+    /// This letter was pressed once there; the person was asked.
+    Asked(GuardedPane, Chord),
+    /// The person confirmed a letter there; letters act.
+    Open(GuardedPane),
+}
+
+impl LetterGuard {
+    /// A letter is pressed that would change something. Whether it waits for a second press.
+    pub fn press(&mut self, pane: GuardedPane, letter: Chord) -> bool {
+        let acts = *self == Self::Open(pane) || *self == Self::Asked(pane, letter);
+        *self = if acts { Self::Open(pane) } else { Self::Asked(pane, letter) };
+        !acts
+    }
+
+    /// Another key was pressed: a letter that was asked for is asked for again.
+    pub fn forget(&mut self) {
+        if matches!(self, Self::Asked(..)) {
+            *self = Self::Closed;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::model::keys::Key;
+
+    #[test]
+    fn the_same_letter_twice_in_one_pane_opens_that_pane() {
+        let letter = |c| Chord::plain(Key::Char(c));
+        let pane = |focus| GuardedPane { focus, approval: false };
+        let (here, there) = (pane(Focus::Conversation), pane(Focus::Branches));
+        let mut guard = LetterGuard::default();
+        assert!(guard.press(here, letter('x')) && guard.press(here, letter('p')), "another letter asks again");
+        guard.forget();
+        assert!(guard.press(here, letter('p')), "a key between begins anew");
+        assert!(!guard.press(here, letter('p')) && !guard.press(here, letter('x')), "the pane is open");
+        assert!(guard.press(there, letter('x')), "another pane is not");
+    }
+}

@@ -1,0 +1,46 @@
+//! The line in which a text is typed that is searched for in the conversation; the conversation stays visible above.
+//! Not for: the search itself (`chat::update::search`).
+
+pub mod model;
+pub(crate) mod update;
+pub(crate) mod view;
+
+use crate::tui::screens::screen::prelude::*;
+use model::ConversationSearchScreen;
+
+impl Screen for ConversationSearchScreen {
+    fn places(&self) -> &'static [When] {
+        TYPING
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+
+    fn foot(&self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
+        Some(view::height(look, area))
+    }
+
+    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(look, self, area, buf);
+        Vec::new()
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        Some(&mut self.text)
+    }
+
+    fn line_changed(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::typed(model))
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open => Outcome::Then(|model, _| update::keep(model)),
+            Action::Up => Outcome::Then(|model, _| update::step(model, false)),
+            Action::Down => Outcome::Then(|model, _| update::step(model, true)),
+            Action::Leave | Action::Clear => Outcome::Then(|model, _| update::cancel(model)),
+            _ => Outcome::Pass,
+        }
+    }
+}

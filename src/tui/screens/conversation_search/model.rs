@@ -1,0 +1,9 @@
+//! The text that is searched for while it is typed.
+//! Not for: its matches (`chat::model::search`).
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct ConversationSearchScreen {
+    /// What was typed.
+    pub text: String,
+}
