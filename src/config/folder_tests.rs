@@ -79,7 +79,7 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     let unasked = |config: &Config| config.notes.iter().any(|note| note.contains("Earlier versions of pleach used"));
     assert!(unasked(&config), "an earlier version trusted it: {:?}", config.notes);
     assert_eq!(card.names(), "budget, mode, model, personality, system.replace");
-    let mode = Changed { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
+    let mode = SettingChange { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
     assert!(card.changes.contains(&mode), "{:?}", card.changes);
     let digest = card.digest.unwrap();
     assert!(!config.say_to_folder(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");

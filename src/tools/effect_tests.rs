@@ -74,7 +74,7 @@ impl Place {
         self.deed("edit_file", &json!({"path": path, "edits": edits}))
     }
 
-    fn done(&self, deed: &ToolEffect, hunks: &[Vec<bool>]) -> Done {
+    fn done(&self, deed: &ToolEffect, hunks: &[Vec<bool>]) -> ToolOutcome {
         self.space.carry_out("edit_file", "", deed, hunks, &Nobody)
     }
 

@@ -175,6 +175,7 @@ pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&
 #[cfg(test)]
 #[cfg(unix)]
 mod effect_tests;
+mod command;
 mod files;
 pub mod sandbox;
 #[cfg(test)]

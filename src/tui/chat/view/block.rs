@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub(crate) struct Block {
     pub(super) parts: Vec<Rc<Vec<Line>>>,
     /// Which part is the text of a message.
-    body: Option<usize>,
+    pub(super) body: Option<usize>,
     /// Everything in it is dimmed.
     pub(crate) out: bool,
 }
