@@ -31,7 +31,7 @@ const SERVERS: &[Row] = &[
     ),
     ("9 every split", "tests/it/wire.rs", &["socket_splits_change_nothing"]),
     ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
-    ("9 halves of characters", "src/llm/halves.rs", &["any_cut_between_units_gives_the_same_text"]),
+    ("9 halves of characters", "src/llm/surrogates.rs", &["any_cut_between_units_gives_the_same_text"]),
     ("9 halves of characters", "tests/it/wire_faults.rs", &["every_row_of_the_fault_table"]),
     ("10 dialects", "tests/it/wire.rs", &["every_dialect_is_read"]),
     ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
