@@ -38,18 +38,18 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
         return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
     }
     let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?)?;
-    let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
+    let commands = cli::command_runner(config.clone(), Box::new(engine.door()), FORMATS);
     let setup = tui::Setup::new(config, &args.global);
     Ok(tui::run(Box::new(engine.door()), events, setup, (commands, tour(config)))?.code())
 }
 
-/// Starts an engine for the tour, on the demo's conversation and without the person's folder.
+/// Starts an engine for the tour, with the demo's conversation and without the user's folder.
 fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {
         let setup = wiring::setup(&config, true)?;
         let (engine, events) = Engine::start(setup::Setup { trusted: false, patient: false, ..setup })?;
-        let commands = cli::inside(config.clone(), Box::new(engine.door()), FORMATS);
+        let commands = cli::command_runner(config.clone(), Box::new(engine.door()), FORMATS);
         Ok(tui::TourEngine { door: Box::new(engine.door()), events, commands, engine: Box::new(engine) })
     })
 }

@@ -40,7 +40,7 @@ impl<'a> Client<'a> {
     }
 
     /// A second client for the same engine, for a command within a longer run. Tickets must not collide: afterwards,
-    /// pass its last ticket to [`Client::go_on_from`].
+    /// pass its last ticket to [`Client::continue_from`].
     #[must_use]
     pub(super) fn again(&self) -> Self {
         Self { next: self.next, ..Self::new(self.door, self.events, self.rules.clone()) }
@@ -48,12 +48,12 @@ impl<'a> Client<'a> {
 
     /// The next ticket.
     #[must_use]
-    pub(super) fn reached(&self) -> u64 {
+    pub(super) fn next_ticket(&self) -> u64 {
         self.next
     }
 
     /// Continues after another client's tickets.
-    pub(super) fn go_on_from(&mut self, ticket: u64) {
+    pub(super) fn continue_from(&mut self, ticket: u64) {
         self.next = self.next.max(ticket);
     }
 
@@ -122,13 +122,13 @@ impl<'a> Client<'a> {
                     .into());
             }
         };
-        self.hear(&event, io);
+        self.handle(&event, io);
         Ok(Some(event))
     }
 
     /// Prints what every command prints. The waiting command handles the rest.
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn hear(&mut self, event: &Event, io: &mut Io<'_>) {
+    fn handle(&mut self, event: &Event, io: &mut Io<'_>) {
         match event {
             Event::Planned { planned: Planned::Blocked(blocked), .. } => self.blocked = Some(Arc::clone(blocked)),
             Event::Turn(TurnEvent::Retrying { attempt, wait_ms, why, .. }) => {
@@ -136,20 +136,20 @@ impl<'a> Client<'a> {
                 let why = why.trim_end_matches('.');
                 io.note(&format!("{why}. Attempt {attempt} starts in {seconds} s."));
             }
-            Event::Tool(event) => self.hear_tool(event, io),
-            Event::Summary(event) => hear_summary(event, io),
-            Event::Indexing(event) => hear_indexing(event, io),
-            Event::Program(event) => self.hear_program(event, io),
+            Event::Tool(event) => self.handle_tool(event, io),
+            Event::Summary(event) => handle_summary(event, io),
+            Event::Indexing(event) => handle_indexing(event, io),
+            Event::Program(event) => self.handle_program(event, io),
             Event::Answer { .. } | Event::Planned { .. } | Event::Session(_) | Event::Turn(_) => {}
         }
     }
 
     /// Answers a call that waits for approval by the rules of the command line, or asks the person.
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn hear_tool(&mut self, event: &ToolEvent, io: &mut Io<'_>) {
+    fn handle_tool(&mut self, event: &ToolEvent, io: &mut Io<'_>) {
         match event {
             ToolEvent::Approval { branch, pending: Some(asking) } => {
-                if let Some(consent) = super::consent::word(io, &self.rules, asking) {
+                if let Some(consent) = super::consent::approve(io, &self.rules, asking) {
                     self.send(Request::Turn(TurnRequest::Consent {
                         branch: *branch,
                         index: asking.index,
@@ -160,7 +160,7 @@ impl<'a> Client<'a> {
             }
             ToolEvent::Rerun(view) => {
                 if let RerunState::Asks(asking) = &view.state
-                    && let Some(consent) = super::consent::word(io, &self.rules, asking)
+                    && let Some(consent) = super::consent::approve(io, &self.rules, asking)
                 {
                     self.send(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
                 }
@@ -173,7 +173,7 @@ impl<'a> Client<'a> {
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn hear_program(&mut self, event: &ProgramEvent, io: &mut Io<'_>) {
+    fn handle_program(&mut self, event: &ProgramEvent, io: &mut Io<'_>) {
         match event {
             ProgramEvent::Notice(text) if self.line_open => self.waiting.push(in_commands(text)),
             ProgramEvent::Notice(text) => io.note(&in_commands(text)),
@@ -235,7 +235,7 @@ impl<'a> Client<'a> {
 }
 
 #[deny(clippy::wildcard_enum_match_arm)]
-fn hear_summary(event: &SummaryEvent, io: &mut Io<'_>) {
+fn handle_summary(event: &SummaryEvent, io: &mut Io<'_>) {
     match event {
         SummaryEvent::ModuleProgress { path, files: (done, of), tokens, .. } => {
             io.progress(&match (done == of, tokens) {
@@ -249,7 +249,7 @@ fn hear_summary(event: &SummaryEvent, io: &mut Io<'_>) {
 }
 
 #[deny(clippy::wildcard_enum_match_arm)]
-fn hear_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
+fn handle_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
     match event {
         IndexingEvent::Vectors { made, total } => io.progress(&format!("embedded {made} of {total} texts")),
         IndexingEvent::Code { done, files, symbols } => {

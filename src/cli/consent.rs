@@ -67,7 +67,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 /// The `--allow` value that approves a call, quoted for a shell: a short command line itself, or else the tool if a
 /// rule for the tool is enough, or else the long line. None if no rule can approve the call: a star in a rule matches
 /// anything, so a rule cannot spell out a line with a star.
-fn word_for(asking: &PendingApproval) -> Option<String> {
+fn allow_flag(asking: &PendingApproval) -> Option<String> {
     let ToolEffect::Run(command) = &asking.deed else { return Some(asking.tool.clone()) };
     let line = &command.line;
     let whole = format!("{}:{line}", asking.tool);
@@ -81,7 +81,7 @@ fn word_for(asking: &PendingApproval) -> Option<String> {
 /// The message about a call that was denied because there is no terminal to ask on.
 fn refused(asking: &PendingApproval) -> String {
     let tool = &asking.tool;
-    match (asking.deed.steers(), word_for(asking)) {
+    match (asking.deed.steers(), allow_flag(asking)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -96,7 +96,7 @@ fn refused(asking: &PendingApproval) -> String {
 }
 
 /// The decision about a call that needs approval; none after Ctrl+C, which stops the turn.
-pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) -> Option<Consent> {
+pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) -> Option<Consent> {
     if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
@@ -104,7 +104,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) ->
         io.note(&refused(asking));
         return Some(Consent::Unasked);
     }
-    for line in told(asking) {
+    for line in effects(asking) {
         io.note(&line);
     }
     let answer = io.answer("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:")?;
@@ -116,7 +116,7 @@ pub(super) fn word(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) ->
 }
 
 /// Everything that the call would do.
-fn told(asking: &PendingApproval) -> Vec<String> {
+fn effects(asking: &PendingApproval) -> Vec<String> {
     let mut lines = vec![format!("{} needs approval.", asking.tool)];
     match &asking.deed {
         ToolEffect::Run(command) => {
@@ -157,10 +157,10 @@ mod tests {
     use crate::domain::tool::consent::Command;
 
     #[test]
-    fn the_question_shows_the_tail_of_a_command() {
+    fn the_approval_shows_the_end_of_a_command() {
         let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
         let deed = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
-        let lines = told(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
+        let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
         let wanted = [
             "  $ ls",
             "  $ [199 blank lines]",
@@ -172,7 +172,7 @@ mod tests {
 
     /// The flag in the message about a denied command approves exactly that command.
     #[test]
-    fn the_flag_that_is_advised_lets_the_command() {
+    fn the_suggested_flag_allows_the_command() {
         let long = format!("echo {}; ls", "x".repeat(150));
         let lines = ["ls", "echo 'a b'", "ls | wc", "echo 'a'; ls", "echo *", "echo *; ls", "a\nb", long.as_str()];
         for line in lines {
@@ -183,7 +183,7 @@ mod tests {
                 protection: Vec::new(),
             });
             let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
-            let Some(flag) = word_for(&asking) else {
+            let Some(flag) = allow_flag(&asking) else {
                 assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
                 continue;
             };
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_names_a_tool_and_what_it_may_act_on() {
+    fn an_allow_flag_names_a_tool_and_a_pattern() {
         assert_eq!(allowed("run:cargo test*").on.as_deref(), Some("cargo test*"));
         assert_eq!((allowed("edit_file").tool.as_str(), allowed("edit_file").on), ("edit_file", None));
     }

@@ -96,7 +96,7 @@ pub(super) fn unwritten(failed: &std::io::Error) -> String {
 pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     let Err(stop) = result else { return 0 };
     match &stop {
-        Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&told(failure)),
+        Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&describe(failure)),
         Stop::Usage(what) => io.note(what),
         Stop::Interrupted => io.note("interrupted; the text received so far is kept"),
         Stop::Said(_) => {}
@@ -114,7 +114,7 @@ pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
 }
 
 /// A failure in sentences: the problem, the data that was kept, and the next step.
-pub(super) fn told(failure: &Failure) -> String {
+pub(super) fn describe(failure: &Failure) -> String {
     let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(&in_commands(part)));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -12,13 +12,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// The maximum bytes of a message; processing takes about twenty times as much memory: 198 MB for this size.
-pub(super) const MESSAGE: u64 = 10 << 20;
+pub(super) const MAX_MESSAGE: u64 = 10 << 20;
 
 /// The maximum bytes of a request body, or of a batch of queries.
-pub(super) const BODY: u64 = 32 << 20;
+pub(super) const MAX_BODY: u64 = 32 << 20;
 
 /// The maximum bytes read from an endless source: a pipe or a device.
-const ENDLESS: u64 = 2 << 30;
+const MAX_STREAM: u64 = 2 << 30;
 
 /// The first bytes of an import, which decide whether the rest is read.
 const PREFIX: u64 = 64 << 10;
@@ -49,7 +49,7 @@ impl Io<'_> {
 
     /// All of standard input, without one final line end.
     pub fn read_all(&mut self) -> Result<String, Stop> {
-        let mut text = self.read_exactly(MESSAGE)?;
+        let mut text = self.read_exactly(MAX_MESSAGE)?;
         if text.ends_with('\n') {
             text.pop();
             if text.ends_with('\r') {
@@ -95,11 +95,11 @@ fn quoted(text: &str) -> String {
 /// A file's text, or `-`.
 pub(super) fn text_of(run: &mut Run<'_, '_>, file: &Path) -> Result<String, Stop> {
     if file == Path::new("-") {
-        return run.io.read_exactly(BODY);
+        return run.io.read_exactly(MAX_BODY);
     }
     let name = file.display().to_string();
     let mut opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
-    bounded(&mut opened, BODY, &name)
+    bounded(&mut opened, MAX_BODY, &name)
 }
 
 fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
@@ -160,18 +160,18 @@ fn spool(
             .kept("Nothing was imported.")
             .todo("Free disk space, or import a regular file.")
     };
-    let mut kept = nameless(store).map_err(unwritable)?;
+    let mut kept = unlinked_file(store).map_err(unwritable)?;
     kept.write_all(&prefix).map_err(unwritable)?;
-    io::copy(&mut (&mut *from).take(ENDLESS), &mut kept).map_err(unwritable)?;
+    io::copy(&mut (&mut *from).take(MAX_STREAM), &mut kept).map_err(unwritable)?;
     if from.read(&mut [0]).is_ok_and(|more| more > 0) {
-        note(&format!("{name} is larger than {} GiB; the part up to the limit is imported", ENDLESS >> 30));
+        note(&format!("{name} is larger than {} GiB; the part up to the limit is imported", MAX_STREAM >> 30));
     }
     kept.rewind().map_err(unwritable)?;
     Ok(kept)
 }
 
 /// A new unlinked file beside the store, for its owner only.
-fn nameless(store: &Path) -> io::Result<File> {
+fn unlinked_file(store: &Path) -> io::Result<File> {
     let folder = store.parent().filter(|folder| folder.is_dir());
     let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);
     let file = folder.join(format!(".pleach-import-{}", uuid::Uuid::now_v7()));

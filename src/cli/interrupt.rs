@@ -58,7 +58,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_pressed_ctrl_c_is_counted_and_ends_nothing() {
+    fn ctrl_c_is_counted_and_does_not_end_the_program() {
         let presses = count();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT).unwrap();
         let begun = Instant::now();

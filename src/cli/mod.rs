@@ -4,9 +4,9 @@
 mod client;
 mod consent;
 mod editor;
+mod embedded;
 mod execution;
 mod input;
-mod inside;
 mod interrupt;
 pub mod output;
 mod pick;
@@ -25,9 +25,9 @@ use crate::engine::api::{Door, Events, Request, SessionRequest};
 use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
+pub use embedded::{CommandRunner, command_runner};
 pub use execution::{Formats, Run};
 use execution::{finish, on_process, unwritten};
-pub use inside::{CommandRunner, inside};
 use output::Io;
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
@@ -64,7 +64,7 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
     let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
     let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
-    system::trust::remind(&mut run);
+    system::trust::warn_untrusted(&mut run);
     let result = run.command(args);
     finish(result, &mut run.io)
 }
@@ -103,7 +103,7 @@ impl Run<'_, '_> {
         match &args.command {
             None => self.without_command(args.plain),
             Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
-            Some(Command::Ask { text, request: Some(file), wait }) => ask::exactly(self, file, text, *wait),
+            Some(Command::Ask { text, request: Some(file), wait }) => ask::ask_with_body(self, file, text, *wait),
             Some(Command::Edit { message, text, wait }) => ask::edit(self, message, text, *wait),
             Some(Command::Regenerate { message, wait }) => ask::regenerate(self, message.as_deref(), *wait),
             Some(Command::Retrieve { query, batch, code: true, dir, .. }) => {
@@ -120,8 +120,8 @@ impl Run<'_, '_> {
                 plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay(wish)) if wish.dry_run => plan::replay(self, &wish.run, wish.request),
-            Some(Command::Replay(wish)) => race::replay(self, &wish.run, wish.without.as_deref()),
+            Some(Command::Replay(args)) if args.dry_run => plan::replay(self, &args.run, args.request),
+            Some(Command::Replay(args)) => race::replay(self, &args.run, args.without.as_deref()),
             Some(Command::Race { text, arm, limits }) => race::race(self, text, arm, (*limits).into()),
             Some(Command::Aside { text, keep }) => aside::aside(self, text, *keep),
             Some(Command::Build { text }) => plan::build(self, text),
@@ -145,7 +145,7 @@ impl Run<'_, '_> {
             Some(Command::Compress(wish)) => summaries::compress(self, wish),
             Some(Command::Capsules(command)) => summaries::summaries(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
-            Some(Command::Traces(wish)) => traces::traces(self, wish),
+            Some(Command::Traces(args)) => traces::traces(self, args),
             Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),
             Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Redone."),
             Some(Command::Theme { name }) => program::choose_theme(self, name.as_deref()),

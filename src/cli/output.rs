@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 /// The maximum bytes of a typed line.
-const MOST_LINE: u64 = 64 << 10;
+const MAX_LINE: u64 = 64 << 10;
 
 /// The streams of a command.
 #[allow(clippy::struct_excessive_bools, reason = "independent properties of the streams")]
@@ -55,7 +55,7 @@ impl<W: Write> Outlet<W> {
         self.failed
     }
 
-    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+    fn record_error<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| {
             let kind = error.kind();
             if self.failed.is_none() && kind != ErrorKind::Interrupted {
@@ -74,12 +74,12 @@ pub fn unless_closed(error: io::Error) -> io::Result<()> {
 impl<W: Write> Write for Outlet<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.to.write(bytes);
-        self.noted(result)
+        self.record_error(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = self.to.flush();
-        self.noted(result)
+        self.record_error(result)
     }
 }
 
@@ -117,7 +117,7 @@ impl Io<'_> {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
         } else if self.escape {
-            self.out.write_all(unhidden(text).as_bytes())
+            self.out.write_all(escape_hidden(text).as_bytes())
         } else {
             self.out.write_all(text.as_bytes())
         };
@@ -175,11 +175,11 @@ impl Io<'_> {
     /// Reads a typed line.
     pub fn line(&mut self) -> Option<String> {
         let mut line = String::new();
-        (&mut self.input).take(MOST_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
+        (&mut self.input).take(MAX_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
     /// Discards text that was typed at a terminal before a question: it was meant for something else.
-    fn forget_typed(&mut self) {
+    fn discard_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
@@ -190,7 +190,7 @@ impl Io<'_> {
     /// count. Empty at the end of the input; none if Ctrl+C was pressed after the question began to be printed.
     pub fn answer(&mut self, question: &str) -> Option<String> {
         let pressed = (self.interrupts)();
-        self.forget_typed();
+        self.discard_typed();
         self.note(question);
         #[cfg(unix)]
         if self.in_tty && !self.typed_unless(pressed) {
@@ -237,7 +237,7 @@ impl Io<'_> {
 
 /// Data with invisible characters escaped: JSON with JSON escapes, so that the value stays the same, any other text
 /// with markers.
-fn unhidden(text: &str) -> String {
+fn escape_hidden(text: &str) -> String {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
         // JSON has line ends only between values.

@@ -68,7 +68,7 @@ pub(super) fn path(tree: &Tree, branch: &Branch) -> Vec<Slot> {
 }
 
 /// The user message that a message belongs to: the message itself, or the nearest user message above.
-pub(super) fn asked(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
+pub(super) fn user_message_of(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
     let tree = tree(view);
     let mut at = tree.slot(node);
     while let Some(slot) = at {
@@ -82,14 +82,14 @@ pub(super) fn asked(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
 
 /// The number of id characters that distinguish all messages of the session.
 #[must_use]
-pub(super) fn enough(view: &SessionView) -> usize {
+pub(super) fn id_length(view: &SessionView) -> usize {
     let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();
     ids.sort_unstable();
     let same = |pair: &[String]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
     ids.windows(2).map(same).max().unwrap_or_default().max(7) + 1
 }
 
-/// An id cut to `enough` characters.
+/// An id cut to `id_length` characters.
 #[must_use]
 pub(super) fn short(id: impl std::fmt::Display, enough: usize) -> String {
     id.to_string().chars().take(enough).collect()

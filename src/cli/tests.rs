@@ -302,7 +302,7 @@ fn the_shape_of_a_plan() {
 }
 
 #[test]
-fn plan_as_words_and_as_bytes() {
+fn a_plan_as_text_and_as_bytes() {
     let said = say(&["plan", "--request", "x"], plans);
     assert_eq!(said.out, BODY);
     let said = say(&["plan", "x"], plans);
@@ -431,7 +431,7 @@ fn ask_sends_a_body_byte_for_byte() {
 }
 
 #[test]
-fn exit_codes_say_whose_matter_it_is() {
+fn exit_codes_distinguish_causes() {
     let refused =
         |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
     for (kind, code) in [
@@ -510,7 +510,7 @@ fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
 }
 
 #[test]
-fn acts_become_requests() {
+fn commands_become_requests() {
     let branch = BranchId(id(91));
     let named = |message| vec![ItemName::Named { text: "ext-1".into(), message }];
     let set = |kind| Act::Set { kind, toggle: false };
@@ -565,7 +565,7 @@ fn acts_become_requests() {
 }
 
 #[test]
-fn a_folder_is_trusted_by_a_word_of_its_own() {
+fn trusting_a_folder_needs_an_explicit_yes() {
     let trusts =
         |said: &Said| said.seen.iter().any(|seen| matches!(seen, Request::Tool(ToolRequest::Trust { trusted: true })));
     let said = say(&["trust"], done);
@@ -581,7 +581,7 @@ fn a_folder_is_trusted_by_a_word_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_undone_is_asked() {
+fn irreversible_commands_ask_for_confirmation() {
     for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
         assert_eq!(say(line, done).code, 2);
         let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
@@ -600,7 +600,7 @@ fn what_cannot_be_undone_is_asked() {
         let yes = Stage { input: "y\n", tty: true, ..Stage::default() }.say(line, done);
         assert!(yes.code == 0 && sends(&yes));
         assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
-        // One backup holds it: a person is asked, a script says what is to be done.
+        // One backup contains it: a terminal asks the person, a script prints the command to use.
         let held = |ticket, request: &Request| match request {
             Request::Program(ProgramRequest::Backups(act)) => {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
@@ -713,7 +713,7 @@ fn json_escapes_lose_nothing() {
 }
 
 #[test]
-fn failures_are_sentences_in_the_words_of_commands() {
+fn failures_are_sentences_about_commands() {
     use super::output::{escaped_lines, in_commands, sentence};
     for (raw, read) in [
         ("the server refused", "The server refused."),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_saved_comes_back_and_failures_say_so() {
+    fn saved_arrangements_load_and_failures_are_reported() {
         let with = |editor, text| edit(text, &Environment::of([("EDITOR", editor)]));
         assert_eq!(with("true", "words").unwrap(), "words");
         assert_eq!(with("sed -i s/a/b/", "a cat").unwrap(), "b cat");

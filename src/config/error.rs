@@ -39,7 +39,7 @@ pub enum ConfigError {
     /// A file exists but cannot be read.
     #[error("{file} cannot be read: {why}.")]
     Unreadable {
-        /// Which.
+        /// The file.
         file: String,
         /// The system's error message.
         why: String,
@@ -47,7 +47,7 @@ pub enum ConfigError {
     /// A file contains an error.
     #[error("{file}, {place}: {}{what}.", key_words(key))]
     Faulty {
-        /// Which file.
+        /// The file.
         file: String,
         /// The location in the file.
         place: Place,
@@ -61,7 +61,7 @@ pub enum ConfigError {
     /// A folder's own file contains a setting that only the user's file can contain.
     #[error("{file}, {place}: `{key}` is not allowed in a folder's own file.")]
     NotHere {
-        /// Which file.
+        /// The file.
         file: String,
         /// The location in the file.
         place: Place,
@@ -86,7 +86,7 @@ pub enum ConfigError {
     /// The user's file cannot be written.
     #[error("{file} cannot be written: {why}.")]
     Unwritable {
-        /// Which.
+        /// The file.
         file: String,
         /// The system's error message.
         why: String,

@@ -22,11 +22,11 @@ pub const FOLDER_FILE: &str = ".pleach.toml";
 
 /// The settings that the file can contain. Servers, keys, tools, trust, the store, and the log belong to the user's
 /// file.
-const MAY: [&str; 9] =
+const ALLOWED_KEYS: [&str; 9] =
     ["model", "mode", "policy", "layout", "budget", "state_block", "personality", "system", "screen"];
 
 /// The table that changes only the look of the screen and needs no approval.
-const UNASKED: &str = "screen";
+const WITHOUT_APPROVAL: &str = "screen";
 
 /// The user's decision about a folder's file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -82,28 +82,28 @@ pub(super) fn find(
         }
     };
     card.keys = layer.table.keys().cloned().collect();
-    let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
+    let asked: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
     let said = FolderAnswer::read(&record(paths, workspace));
-    weigh(&mut card, &asked, &said, below);
-    let holds = |key: &String| key == UNASKED || card.standing == SettingsFileStatus::Used;
+    judge(&mut card, &asked, &said, below);
+    let holds = |key: &String| key == WITHOUT_APPROVAL || card.standing == SettingsFileStatus::Used;
     let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
     Some(FoundFile { card, layer: Some(Layer { table, ..layer }) })
 }
 
 /// Compares the settings that need approval with the user's decision.
-fn weigh(card: &mut FolderSettings, asked: &Table, said: &FolderAnswer, below: &Table) {
-    let digest = digest(asked);
-    let word = (said.digest == Some(digest)).then_some(said.yes);
-    let approved: Option<Table> = said.approved.as_ref().and_then(|text| toml::from_str(text).ok());
+fn judge(card: &mut FolderSettings, restricted: &Table, decision: &FolderAnswer, below: &Table) {
+    let digest = digest(restricted);
+    let word = (decision.digest == Some(digest)).then_some(decision.yes);
+    let approved: Option<Table> = decision.approved.as_ref().and_then(|text| toml::from_str(text).ok());
     card.approved_before = approved.is_some();
-    card.digest = (!asked.is_empty()).then_some(digest);
+    card.digest = (!restricted.is_empty()).then_some(digest);
     let mut before = below.clone();
     // While a new version waits for approval, its changes are shown against the approved version.
     if let Some(approved) = approved.filter(|_| word.is_none()) {
         merge(&mut before, &approved);
     }
     let mut after = below.clone();
-    merge(&mut after, asked);
+    merge(&mut after, restricted);
     card.changes = changes(&before, &after);
     card.standing = match word {
         Some(true) => SettingsFileStatus::Used,
@@ -118,12 +118,12 @@ fn pair((key, value): (&String, &Value)) -> (String, Value) {
 }
 
 /// The digest of the settings' values, so that a changed comment needs no new approval.
-fn digest(asked: &Table) -> Hash {
-    Hash::of(toml::to_string(asked).unwrap_or_default().as_bytes())
+fn digest(restricted: &Table) -> Hash {
+    Hash::of(toml::to_string(restricted).unwrap_or_default().as_bytes())
 }
 
 fn allowed(layer: &Layer) -> Result<(), ConfigError> {
-    match layer.table.keys().find(|key| !MAY.contains(&key.as_str())) {
+    match layer.table.keys().find(|key| !ALLOWED_KEYS.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
             let place = layer.place(&[key]).unwrap_or(Place { line: 1, column: 1 });
@@ -134,9 +134,9 @@ fn allowed(layer: &Layer) -> Result<(), ConfigError> {
 
 /// An error without the leading file name.
 fn fault(error: &ConfigError, file: &str) -> String {
-    let said = format!("{error} {}", error.hint());
-    let said = said.strip_prefix(file).unwrap_or(&said);
-    said.trim_start_matches([',', ' ']).trim_end().to_owned()
+    let decision = format!("{error} {}", error.hint());
+    let decision = decision.strip_prefix(file).unwrap_or(&decision);
+    decision.trim_start_matches([',', ' ']).trim_end().to_owned()
 }
 
 /// The settings that differ, by their dotted names.
@@ -192,9 +192,9 @@ pub(super) fn record_trust(paths: &Paths, folder: &Path) {
     if is_recorded(paths, folder) {
         return;
     }
-    let said = FolderAnswer { folder: real(folder).display().to_string(), ..FolderAnswer::default() };
+    let decision = FolderAnswer { folder: real(folder).display().to_string(), ..FolderAnswer::default() };
     // Without the record, only an unnecessary notice is shown.
-    let _ = write(&record(paths, folder), &serde_json::to_string(&said).unwrap_or_default());
+    let _ = write(&record(paths, folder), &serde_json::to_string(&decision).unwrap_or_default());
 }
 
 impl FolderAnswer {
@@ -237,23 +237,23 @@ impl Config {
     ///
     /// # Errors
     /// When the decision cannot be written.
-    pub fn say_to_folder(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
+    pub fn record_folder_answer(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
         let file = self.workspace.join(FOLDER_FILE);
         let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };
-        let asked: Table = layer.table.iter().filter(|(key, _)| *key != UNASKED).map(pair).collect();
-        if self::digest(&asked) != digest {
+        let restricted: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
+        if self::digest(&restricted) != digest {
             return Ok(false);
         }
         let record = self.folder_record();
         let before = FolderAnswer::read(&record);
         let kept = before.approved.filter(|_| before.digest != Some(digest));
-        let said = FolderAnswer {
+        let decision = FolderAnswer {
             folder: real(&self.workspace).display().to_string(),
             digest: Some(digest),
             yes,
-            approved: if yes { toml::to_string(&asked).ok() } else { kept },
+            approved: if yes { toml::to_string(&restricted).ok() } else { kept },
         };
-        let text = serde_json::to_string(&said).unwrap_or_default();
+        let text = serde_json::to_string(&decision).unwrap_or_default();
         let unwritable = |error: std::io::Error| ConfigError::Unwritable {
             file: record.display().to_string(),
             why: error.to_string(),

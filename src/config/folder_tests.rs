@@ -50,7 +50,7 @@ impl Place {
 const STEERING: &str = "model = \"m\"\nmode = \"heavy\"\nbudget = 5000\npersonality = \"p\"\n[system]\nreplace = \"S\"\n[screen]\nascii = true\n";
 
 #[test]
-fn nothing_of_an_untrusted_folder_takes_effect() {
+fn settings_of_an_untrusted_folder_have_no_effect() {
     let place = Place::new(false);
     let without = place.load().settings;
     let linked = place.0.path().join("link");
@@ -68,11 +68,11 @@ fn nothing_of_an_untrusted_folder_takes_effect() {
 }
 
 #[test]
-fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
+fn settings_that_affect_calls_need_approval() {
     let place = Place::new(true);
     place.folder(STEERING);
     let config = place.load();
-    // The looks hold at once, nothing else does.
+    // Screen settings take effect at once, others do not.
     assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
     let card = config.folder.clone().unwrap();
     assert_eq!((card.standing, card.approved_before), (SettingsFileStatus::Waits, false));
@@ -82,17 +82,17 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     let mode = SettingChange { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
     assert!(card.changes.contains(&mode), "{:?}", card.changes);
     let digest = card.digest.unwrap();
-    assert!(!config.say_to_folder(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");
+    assert!(!config.record_folder_answer(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");
     assert_eq!(place.standing(), SettingsFileStatus::Waits);
 
-    assert!(config.say_to_folder(digest, true).unwrap());
+    assert!(config.record_folder_answer(digest, true).unwrap());
     let config = place.load();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("m", Mode::Heavy));
     assert_eq!(config.origins["mode"], place.work().join(FOLDER_FILE).display().to_string());
     place.folder(format!("# a comment\n{}", STEERING.replace("ascii = true", "ascii = false")));
     assert_eq!(place.standing(), SettingsFileStatus::Used, "comments and looks are not asked about");
 
-    // Other values are asked about, told against those that were approved; meanwhile none of them holds.
+    // Changed values need approval again, and are compared with the approved ones; until then none takes effect.
     place.folder(STEERING.replace("\"S\"", "\"S\\nobey\"").replace("budget = 5000\n", ""));
     let config = place.load();
     assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
@@ -101,22 +101,22 @@ fn what_steers_calls_holds_once_a_person_said_yes_to_exactly_that() {
     assert!(!unasked(&config), "it was asked about: {:?}", config.notes);
     assert_eq!(card.names(), "budget, system.replace");
     assert_eq!(card.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
-    assert!(!config.say_to_folder(digest, true).unwrap(), "the text that was shown is gone");
-    assert!(config.say_to_folder(card.digest.unwrap(), false).unwrap());
+    assert!(!config.record_folder_answer(digest, true).unwrap(), "the text that was shown is gone");
+    assert!(config.record_folder_answer(card.digest.unwrap(), false).unwrap());
     assert_eq!(place.standing(), SettingsFileStatus::Declined);
     assert!(place.load().notes.is_empty(), "{:?}", place.load().notes);
 
-    // What was approved last comes back without a question; a no to it is kept too.
+    // The last approved version needs no new approval; a denial is remembered too.
     place.folder(STEERING);
     assert_eq!(place.standing(), SettingsFileStatus::Used);
     let config = place.load();
     assert_eq!(config.settings.model, "m");
-    assert!(config.say_to_folder(digest, false).unwrap());
+    assert!(config.record_folder_answer(digest, false).unwrap());
     assert_eq!((place.standing(), place.load().settings.model.as_str()), (SettingsFileStatus::Declined, ""));
 }
 
 #[test]
-fn a_yes_counts_for_the_folder_however_it_was_reached_and_for_no_other() {
+fn approval_covers_the_folder_by_any_path_and_no_other_folder() {
     let place = Place::new(true);
     place.folder(STEERING);
     let (linked, inner) = (place.0.path().join("link"), place.work().join("inner"));
@@ -125,7 +125,7 @@ fn a_yes_counts_for_the_folder_however_it_was_reached_and_for_no_other() {
     assert!(place.load_at(inner.clone()).folder.is_none(), "only the folder's own file counts");
     std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
     let config = place.load();
-    assert!(config.say_to_folder(config.folder.as_ref().unwrap().digest.unwrap(), true).unwrap());
+    assert!(config.record_folder_answer(config.folder.as_ref().unwrap().digest.unwrap(), true).unwrap());
     assert_eq!(place.load_at(linked).folder.unwrap().standing, SettingsFileStatus::Used);
     assert_eq!(place.load_at(inner).folder.unwrap().standing, SettingsFileStatus::Waits);
     place.user(false, "");
@@ -133,7 +133,7 @@ fn a_yes_counts_for_the_folder_however_it_was_reached_and_for_no_other() {
 }
 
 #[test]
-fn what_changes_nothing_is_not_asked_about() {
+fn settings_without_effect_need_no_approval() {
     let place = Place::new(true);
     place.folder("mode = \"light\"\n");
     assert_eq!(place.standing(), SettingsFileStatus::Used);
@@ -142,7 +142,7 @@ fn what_changes_nothing_is_not_asked_about() {
 }
 
 #[test]
-fn a_faulty_file_blocks_nothing() {
+fn an_invalid_file_does_not_block_the_start() {
     let place = Place::new(true);
     let without = place.load().settings;
     let faults: [(&[u8], &str); 9] = [
@@ -171,7 +171,7 @@ fn a_faulty_file_blocks_nothing() {
 }
 
 #[test]
-fn a_folder_that_is_trusted_now_was_never_used_unasked() {
+fn a_newly_trusted_folder_was_never_used_without_approval() {
     let place = Place::new(false);
     let inner = place.work().join("inner");
     std::fs::create_dir(&inner).unwrap();

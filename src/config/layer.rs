@@ -99,7 +99,7 @@ fn explain(origin: &str, text: &str, message: &str, span: Option<Range<usize>>) 
     let (what, near) = match unknown(message) {
         Some(Unknown { field: true, word, expected }) => (
             "unknown setting".to_owned(),
-            nearest(&word, expected.iter().map(String::as_str)).or_else(|| elsewhere(&word)),
+            nearest(&word, expected.iter().map(String::as_str)).or_else(|| find_elsewhere(&word)),
         ),
         Some(Unknown { field: false, word, expected }) => (
             format!("{word:?} is not one of {}", expected.join(", ")),
@@ -130,7 +130,7 @@ fn unknown(message: &str) -> Option<Unknown> {
 }
 
 /// A setting with this name in another table.
-fn elsewhere(field: &str) -> Option<String> {
+fn find_elsewhere(field: &str) -> Option<String> {
     let known: toml::Table = toml::from_str(super::DEFAULT).ok()?;
     let mut paths = Vec::new();
     for (section, value) in &known {

@@ -98,19 +98,19 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut layers = own_layers(&paths, &mut notes)?;
     let policies = policies::load(&paths.policies_dir())?;
     // The user's own settings must be valid without the folder's settings.
-    let own = together(&layers);
+    let own = merged(&layers);
     let mut settings = checked(&own, &policies, &paths, &layers)?;
-    let trusted = super::save::trusts(&settings.trusted_folders, &sources.workspace);
+    let trusted = super::save::is_in_list(&settings.trusted_folders, &sources.workspace);
     let with = |layer: &Layer| {
         let layers = [layers.as_slice(), std::slice::from_ref(layer)].concat();
-        checked(&together(&layers), &policies, &paths, &layers).map(drop)
+        checked(&merged(&layers), &policies, &paths, &layers).map(drop)
     };
     let found = folder::find(&paths, &sources.workspace, trusted, &own, with);
     let (card, layer) = found.map_or((None, None), |found| (Some(found.card), found.layer));
     notes.extend(card.as_ref().and_then(FolderSettings::notice));
     if let Some(layer) = layer.filter(|layer| !layer.table.is_empty()) {
         layers.push(layer);
-        settings = checked(&together(&layers), &policies, &paths, &layers)?;
+        settings = checked(&merged(&layers), &policies, &paths, &layers)?;
     }
     let mut origins = origins(&layers);
     apply_env(&mut settings, &sources.env, &mut origins)?;
@@ -137,7 +137,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
 }
 
 /// All layers in one table.
-fn together(layers: &[Layer]) -> toml::Table {
+fn merged(layers: &[Layer]) -> toml::Table {
     let mut table = toml::Table::new();
     for layer in layers {
         merge(&mut table, &layer.table);
@@ -202,7 +202,7 @@ fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, Conf
     let user = paths.user_file();
     if let Some(layer) = Layer::read::<Settings>(&user)? {
         if may_hold_secrets(&layer.table) {
-            notes.extend(loose_mode(&user));
+            notes.extend(open_permissions(&user));
         }
         layers.push(layer);
     }
@@ -224,7 +224,7 @@ fn may_hold_secrets(table: &toml::Table) -> bool {
 }
 
 #[cfg(unix)]
-fn loose_mode(file: &Path) -> Option<String> {
+fn open_permissions(file: &Path) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0)
@@ -232,7 +232,7 @@ fn loose_mode(file: &Path) -> Option<String> {
 }
 
 #[cfg(not(unix))]
-fn loose_mode(_: &Path) -> Option<String> {
+fn open_permissions(_: &Path) -> Option<String> {
     None
 }
 

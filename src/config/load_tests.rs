@@ -101,7 +101,7 @@ fn built_in_settings_name_every_setting() {
 }
 
 #[test]
-fn later_layers_stand_above() {
+fn later_layers_override_earlier_ones() {
     let home = Home::new();
     home.user(
         "model = \"from-user\"\nmode = \"off\"\nbudget = 100\n[screen]\nascii = true\n[store]\npath = \"~/u.db\"\n",
@@ -163,7 +163,7 @@ fn a_typo_is_found_with_place_and_suggestion() {
 }
 
 #[test]
-fn faults_that_types_do_not_see() {
+fn errors_that_types_do_not_catch() {
     let home = Home::new();
     home.user("\npolicy = \"layred\"\n");
     let (place, key, nearest, _) = home.fault();
@@ -198,7 +198,7 @@ fn given_values_are_checked_too() {
 }
 
 #[test]
-fn which_profile_it_starts_with() {
+fn the_initial_profile() {
     let home = Home::new();
     let start = |pairs: &[(&str, &str)]| home.load(pairs).unwrap().start_profile().map(|p| p.name.clone());
     assert_eq!(start(&[]), None);
@@ -252,7 +252,7 @@ fn saving_keeps_comments_and_mode() {
 
 #[cfg(unix)]
 #[test]
-fn modes_are_private_and_loose_ones_are_mentioned() {
+fn files_are_private_and_open_permissions_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     home.user("mode = \"off\"\n");
@@ -269,7 +269,7 @@ fn modes_are_private_and_loose_ones_are_mentioned() {
 }
 
 #[test]
-fn shown_settings_load_again_and_hide_headers() {
+fn printed_settings_load_again_and_hide_headers() {
     let home = Home::new();
     home.user("[profiles.mine]\nbase_url = \"http://me:hush@h/v1?key=hush\"\nheaders = { X-Key = \"sk-canary\" }\n");
     let shown = home.load(&[]).unwrap().shown();
@@ -285,7 +285,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_text_makes_it_panic(text in "([a-z\\[\\]\"=\\.#\n é{}0-9]|mode|profiles|openai|screen){0,40}", cut in 0_usize..9_000) {
+    fn no_text_makes_parsing_panic(text in "([a-z\\[\\]\"=\\.#\n é{}0-9]|mode|profiles|openai|screen){0,40}", cut in 0_usize..9_000) {
         let _ = Layer::parse::<Settings>("any", &text);
         let mut cut = cut.min(crate::config::DEFAULT.len());
         while !crate::config::DEFAULT.is_char_boundary(cut) {
@@ -299,7 +299,7 @@ proptest! {
 }
 
 #[test]
-fn an_embedder_is_checked_where_it_stands() {
+fn embedder_errors_have_positions() {
     let fault = |text: &str| {
         let home = Home::new();
         home.user(text);

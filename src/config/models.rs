@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_table_is_whole() {
+    fn the_built_in_model_table_is_complete() {
         let read: BTreeMap<String, ModelEntry> = toml::from_str(TABLE).unwrap();
         assert!(read.len() >= 40);
         for (name, entry) in &read {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_beginning_wins() {
+    fn the_longest_prefix_wins() {
         let read = |name: &str| table().info(name, None);
         assert_eq!(read("gpt-4.1-mini-2025-04-14").price.unwrap().micro(1_000_000, 0, 0), 400_000);
         assert_eq!(read("openai/gpt-4.1").context_window, 1_047_576);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unknown_is_assumed_and_says_so() {
+    fn an_unknown_model_is_marked_as_assumed() {
         for newer in ["gpt-5.9", "gpt-4.5-preview", "o12", "claude-opus-4.9"] {
             assert_eq!(table().info(newer, None).source, "assumed", "{newer}");
         }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_own_tokenizer_stands_above_its_profiles() {
+    fn a_models_tokenizer_overrides_its_profiles() {
         let entry = |path: &str| ModelEntry { tokenizer: Some(path.into()), ..ModelEntry::default() };
         let own = [("mine", entry("/a.json")), ("mine-plain", entry(""))];
         let table = ModelTable::new(own.map(|(name, entry)| (name.to_owned(), entry)).into());
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn profile_over_table_and_own_over_both() {
+    fn a_profile_overrides_the_table_and_own_entries_override_both() {
         let profile = Profile { context_window: 4_096, ..Profile::default() };
         let info = table().info("llama3.1", Some(&profile));
         assert_eq!((info.context_window, info.source.as_str()), (4_096, "profile"));

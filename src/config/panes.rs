@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrangements_are_kept_by_class_of_size() {
+    fn arrangements_are_kept_by_size_class() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deep/screen.toml");
         assert_eq!(Arrangements::load(&file), Arrangements::default());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_meet_at_their_edges() {
+    fn size_classes_have_no_gaps() {
         use Class::{Large, Middle, Narrow, Small};
         let classes = [(59, 30), (80, 15), (60, 16), (99, 30), (100, 30), (159, 50), (160, 50)].map(Class::of);
         assert_eq!(classes, [Small, Small, Narrow, Narrow, Middle, Middle, Large]);

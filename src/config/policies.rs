@@ -136,7 +136,7 @@ mod tests {
     use crate::domain::summary::draft::{AutoSummarySettings, AutoSummaryTrigger};
 
     #[test]
-    fn the_built_in_ones() {
+    fn the_built_in_policies() {
         let dir = tempfile::tempdir().unwrap();
         let found = load(&dir.path().join("none")).unwrap();
         let window = &found["window"];
@@ -151,7 +151,7 @@ mod tests {
 
     /// The files contain every number, with the defaults of the code, so that a copy can be tuned line by line.
     #[test]
-    fn the_files_hold_every_number_of_their_mechanism() {
+    fn policy_files_list_every_number() {
         let dir = tempfile::tempdir().unwrap();
         let found = load(&dir.path().join("none")).unwrap();
         let (lanes, adaptive, levels) = (&found["lanes"], &found["adaptive"], &found["levels"]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_numbers_are_found_where_they_stand() {
+    fn invalid_numbers_have_positions() {
         let dir = tempfile::tempdir().unwrap();
         let found = |text: &str| {
             std::fs::write(dir.path().join("mine.toml"), text).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_own() {
+    fn own_policies_load_and_override() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("tiny.toml"), "about = \"x\"\nwindow_turns = 3\n").unwrap();
         std::fs::write(dir.path().join("notes.txt"), "no policy").unwrap();

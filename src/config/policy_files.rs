@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_kept_and_undone_over_restarts() {
+    fn versions_are_kept_and_undone_across_restarts() {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().join("policies");
         let layered = list(&at).unwrap().into_iter().find(|policy| policy.name == "layered").unwrap();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_hands_wrote_is_a_version_too() {
+    fn a_text_written_by_another_program_is_a_version() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mine.toml");
         std::fs::write(&file, "user_cap = 1000\n").unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn no_policy_changes_nothing_and_histories_are_bounded() {
+    fn an_unchanged_policy_adds_no_version_and_histories_are_bounded() {
         let dir = tempfile::tempdir().unwrap();
         save(dir.path(), "mine", "user_cap = 1\n", None).unwrap();
         for (text, part) in

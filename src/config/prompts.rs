@@ -28,7 +28,7 @@ mod tests {
     use crate::domain::conversation::state;
 
     #[test]
-    fn the_asked_form_is_the_form_that_is_found() {
+    fn the_requested_form_is_the_found_form() {
         let block = state::find(STATE_BLOCK, true).unwrap();
         assert!(block.terminated);
         let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_empty() {
+    fn no_prompt_is_empty() {
         for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE, MODULE, TITLE] {
             assert!(text.trim().len() > 80);
         }

@@ -63,12 +63,12 @@ impl Config {
     /// Whether a folder or one of its parent folders is trusted.
     #[must_use]
     pub fn is_trusted(&self, folder: &Path) -> bool {
-        trusts(&self.settings.trusted_folders, folder)
+        is_in_list(&self.settings.trusted_folders, folder)
     }
 }
 
 /// Whether a folder or one of its parent folders is in the list.
-pub(super) fn trusts(trusted: &[String], folder: &Path) -> bool {
+pub(super) fn is_in_list(trusted: &[String], folder: &Path) -> bool {
     let folder = real(folder);
     trusted.iter().any(|known| folder.starts_with(real(Path::new(known))))
 }

@@ -17,9 +17,9 @@ pub const MCP_FILE: &str = ".mcp.json";
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_SERVERS: usize = 64;
 /// Seconds without a message after which a call fails.
-const USUAL: u32 = 60;
+const DEFAULT_TIMEOUT: u32 = 60;
 /// Maximum seconds for a start; the first start of a downloaded program takes long.
-const USUAL_START: u32 = 30;
+const DEFAULT_START_TIMEOUT: u32 = 30;
 const FIELDS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "disabled", "timeout"];
 
 impl Config {
@@ -103,15 +103,15 @@ fn spec(name: &str, server: &McpServer, origin: Origin, folder: &str, env: &Envi
     ServerSpec {
         name: name.to_owned(),
         origin,
-        way: way(server, folder, env),
+        way: transport(server, folder, env),
         shown: shown(server),
         given: given
             .iter()
             .map(|(name, value)| reference(value).map_or(name.clone(), |is| format!("{name}={is}")))
             .collect(),
         disabled: server.disabled,
-        seconds: if server.timeout == 0 { USUAL } else { server.timeout },
-        start_seconds: if server.start_timeout == 0 { USUAL_START } else { server.start_timeout },
+        seconds: if server.timeout == 0 { DEFAULT_TIMEOUT } else { server.timeout },
+        start_seconds: if server.start_timeout == 0 { DEFAULT_START_TIMEOUT } else { server.start_timeout },
     }
 }
 
@@ -122,7 +122,7 @@ fn reference(value: &str) -> Option<String> {
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then(|| format!("${{{name}}}"))
 }
 
-fn way(server: &McpServer, folder: &str, env: &Environment) -> Result<ServerTransport, String> {
+fn transport(server: &McpServer, folder: &str, env: &Environment) -> Result<ServerTransport, String> {
     let fill = |text: &str| fill(text, env);
     let pairs = |map: &BTreeMap<String, String>| -> Result<Vec<(String, Secret)>, String> {
         map.iter().map(|(name, value)| Ok((name.clone(), Secret::new(fill(value)?)))).collect()
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folders_file_is_read_and_shows_no_secret() {
+    fn a_folders_file_is_read_and_hides_secrets() {
         let file = br#"{"mcpServers": {
             "one": {"command": "npx", "args": ["-y", "a b"], "env": {"K": "${KEY}", "T": "literal"}, "alwaysAllow": []},
             "two": {"type": "http", "url": "https://u:pw@h/mcp?key=abc&x=1", "headers": {"A": "Bearer ${KEY}"}, "timeout": 1500}
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn policy_errors_name_the_field() {
         for (file, why) in [
             ("[", "it is not valid JSON"),
             ("{}", "it has no `mcpServers` object"),

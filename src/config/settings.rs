@@ -177,7 +177,7 @@ pub enum CompactionChoice {
 impl CompactionChoice {
     /// The choice that overrides the policy, if any.
     #[must_use]
-    pub fn wish(self) -> Option<AutoSummaryOverride> {
+    pub fn over_policy(self) -> Option<AutoSummaryOverride> {
         match self {
             Self::Policy => None,
             Self::Off => Some(AutoSummaryOverride::Off),
@@ -310,7 +310,7 @@ pub enum Notify {
 /// Whether addresses are terminal hyperlinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LinksWish {
+pub enum LinksChoice {
     /// If the terminal is known to support hyperlinks.
     #[default]
     Auto,
@@ -342,7 +342,7 @@ pub struct Screen {
     /// No animation.
     pub reduced_motion: bool,
     /// Terminal hyperlinks.
-    pub links: LinksWish,
+    pub links: LinksChoice,
 }
 
 impl Default for Screen {
@@ -356,7 +356,7 @@ impl Default for Screen {
             notify: Notify::Bell,
             notify_after: 10,
             reduced_motion: false,
-            links: LinksWish::Auto,
+            links: LinksChoice::Auto,
         }
     }
 }

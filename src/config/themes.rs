@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_themes_stand_beside_and_above_the_built_in_ones() {
+    fn own_themes_add_to_and_override_the_built_in_ones() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("mine.toml"), "# My own.\ntext = {}\n").unwrap();
         std::fs::write(dir.path().join("dark.toml"), "text = {}\n").unwrap();

@@ -89,7 +89,7 @@ impl Engine {
                 if polled.poll() && to_engine.send(Inbox::Changed(OutsideChange::Project)).is_err() {
                     break;
                 }
-                report_storage_failure(&mut held_up, store.held_up(), &events);
+                report_storage_failure(&mut held_up, store.post_delay(), &events);
                 std::thread::sleep(LOOK);
             }
         };
@@ -122,7 +122,7 @@ fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
     let told = events.clone();
     store.check_after_crash(move |sentence| drop(events.send(Event::Program(ProgramEvent::Alarm(sentence)))));
-    store.renew(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
+    store.start_conversion(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
 /// Says when pieces of an answer cannot be saved any more, and when they are.

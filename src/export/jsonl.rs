@@ -1,12 +1,12 @@
-//! JSON lines: one message a line, in the shape that imports read, with what an exact return needs beside it; at the end
-//! the branches with their heads, a line each.
+//! Writes JSON lines: one message per line, in the format that imports read, plus the fields needed for an exact round
+//! trip, followed by one line per branch with its head.
 //! Not for: masking; that is done before.
 
 use crate::domain::conversation::message::{End, Part, Role};
 use crate::domain::conversation::record::{Record, TAG, Transcript};
 use serde_json::{Map, Value, json};
 
-/// Writes all records in their order, then a line for each branch, which other readers pass over.
+/// Writes all records in order, then a line for each branch, which other readers skip.
 pub(super) fn write(transcript: &Transcript) -> String {
     let mut text = String::new();
     for (index, record) in transcript.records.iter().enumerate() {
@@ -67,7 +67,8 @@ fn line(record: &Record) -> Map<String, Value> {
     line
 }
 
-/// What is beside the content, with the message's name and star in it; where it is no object, beside it.
+/// Writes the fields beside the content, with the message's name and star among them; if `extra` is not an object,
+/// beside it.
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
     if !record.label.is_empty() {
@@ -126,7 +127,7 @@ fn say(record: &Record, line: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the plain fields say it all: `[reasoning] [text] [calls …]`, or a tool's one reply.
+/// Whether the plain fields are sufficient: `[reasoning] [text] [calls …]`, or a tool's one reply.
 fn is_plain(record: &Record) -> bool {
     let parts = record.content.parts.as_slice();
     if record.role == Role::Tool {
@@ -152,7 +153,7 @@ fn is_whole(args: &str) -> bool {
     args.is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(args).is_ok()
 }
 
-/// RFC 3339 where the calendar reaches that far, else plain milliseconds.
+/// RFC 3339 if the calendar covers the time, otherwise milliseconds.
 fn time(at: i64) -> Value {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.into(), |stamp| stamp.to_string().into())
 }

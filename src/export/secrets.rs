@@ -1,11 +1,12 @@
-//! Shapes of secrets: found in text, counted, and replaced by `[masked:KIND]`. Few rules of high precision.
-//! Not for: deciding when to mask (whoever exports or condenses) or for keeping the program's own keys.
+//! Finds secrets in text by pattern, counts them, and replaces them with `[masked:KIND]`. A few rules of high
+//! precision.
+//! Not for: deciding when to mask (exports and summaries do) or storing the program's own keys.
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// One rule: what it finds, its pattern (group 1 is the secret where there is one), and a closer look at the match.
+/// One rule: what it finds, its pattern (group 1, if present, is the secret), and a further check of the match.
 struct Rule {
     kind: &'static str,
     pattern: &'static str,
@@ -20,7 +21,7 @@ const fn checked(kind: &'static str, pattern: &'static str, check: fn(&str) -> b
     Rule { kind, pattern, check }
 }
 
-/// More special ones first: what one rule has masked the next does not see.
+/// More specific rules first: later rules do not see what an earlier one masked.
 const RULES: &[Rule] = &[
     rule(
         "private-key",
@@ -80,12 +81,12 @@ static COMPILED: LazyLock<Compiled> = LazyLock::new(|| Compiled {
     each: RULES.iter().map(|rule| Regex::new(&ascii(rule.pattern)).ok()).collect(),
 });
 
-/// Words are ASCII here: the automata stay small and fast, and no key has other letters.
+/// Makes word classes ASCII: the automata stay small and fast, and keys have no other letters.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)").replace(r"\s", r"[ \t\r\n]")
 }
 
-/// The text with every secret replaced by `[masked:KIND]`, and how many there were. Linear in the text.
+/// The text with every secret replaced by `[masked:KIND]`, and their number. Linear in the length of the text.
 #[must_use]
 pub fn mask(text: &str) -> (Cow<'_, str>, usize) {
     let compiled = &*COMPILED;
@@ -100,7 +101,7 @@ pub fn mask(text: &str) -> (Cow<'_, str>, usize) {
     (text, found)
 }
 
-/// How many secret shapes there are.
+/// The number of secrets in a text.
 #[must_use]
 pub fn count(text: &str) -> usize {
     mask(text).1
@@ -132,14 +133,14 @@ fn is_mixed(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
-/// A placeholder is no password.
+/// Whether a match is more than a placeholder.
 fn is_password(text: &str) -> bool {
     let plain = text.to_ascii_lowercase();
     let said = ["password", "passwd", "pass", "secret", "user", "token", "example", "changeme", "xxxx", "****"];
     !said.contains(&plain.as_str()) && !plain.bytes().all(|b| matches!(b, b'x' | b'*' | b'.' | b'-'))
 }
 
-/// Letters and digits thrown together, as no name in a program is; a bare UUID is an identity, not a secret.
+/// Whether letters and digits are mixed as in no identifier of a program. A bare UUID is an identity, not a secret.
 fn is_random(text: &str) -> bool {
     let bytes = text.as_bytes();
     let turns = bytes.windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
@@ -154,7 +155,7 @@ fn is_uuid(text: &str) -> bool {
             .all(|(at, b)| if matches!(at, 8 | 13 | 18 | 23) { b == b'-' } else { b.is_ascii_hexdigit() })
 }
 
-/// Bits a character.
+/// Shannon entropy in bits per character.
 #[allow(clippy::cast_precision_loss, reason = "lengths here are far below 2^52")]
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -169,7 +170,7 @@ fn entropy(bytes: &[u8]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Put together at run time, so that no scanner takes this file for a leak.
+    /// Assembled at run time, so that no scanner takes this file for a leak.
     fn samples() -> Vec<(&'static str, String)> {
         let r = "4fT9xQ2mZ7bK1wL8pR3vN6cJ5hG0sD4yA2eU7iO9tX1qW8rE3kM6nB5vC0zH2jL7fP4gS9dY1aQ6uI8oT3xK5m";
         let hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -210,8 +211,8 @@ mod tests {
         ]
     }
 
-    /// Near each rule, and no secret.
-    const INNOCENT: &[&str] = &[
+    /// Texts that are close to a rule but contain no secret.
+    const HARMLESS: &[&str] = &[
         "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
         "sk-ant-short",
         "sk-or-v1-",
@@ -267,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn innocent_text_stays() {
-        for text in INNOCENT {
+    fn harmless_text_is_unchanged() {
+        for text in HARMLESS {
             let (masked, found) = mask(text);
             assert_eq!((masked.as_ref(), found), (*text, 0), "{text}");
         }
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_takes_a_moment_only() {
+    fn masking_a_megabyte_is_fast() {
         let code =
             [include_str!("markdown.rs"), include_str!("mod.rs"), include_str!("../domain/planning/plan.rs")].concat();
         let prose = "let token = next_token(&mut lexer); // eyJ sk- AKIA password: see below, größer\n".repeat(100);

@@ -1,4 +1,4 @@
-//! Exports as text: readable, masked where asked. The exact return is proved with the reader, in the import room.
+//! Exports as text: readable, and masked on request. The round trip is tested with the reader, in the import room.
 
 use super::*;
 use crate::domain::conversation::message::{End, Role};

@@ -1,16 +1,16 @@
-//! How a conversation begins, by which one without an id is known again.
+//! The beginning of a conversation, which identifies one without an id.
 //! Not for: reading its messages.
 
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::record::Record;
 
-/// Identifies a conversation without an id by how it begins, up to the first answer: a grown file still begins so, and
-/// two that were only asked the same do not.
+/// Identifies a conversation without an id by its beginning, up to the first answer: a longer version of the file has
+/// the same beginning, and two conversations that only share the question do not.
 pub(super) struct Beginning {
     fields: Fields,
     asked: bool,
-    /// The first answer was there.
+    /// Whether the first answer was read.
     pub(super) over: bool,
     /// The first question.
     first: Option<String>,
@@ -23,7 +23,7 @@ impl Default for Beginning {
 }
 
 impl Beginning {
-    /// Takes the next message; whether it is the first answer.
+    /// Adds the next message; returns whether it is the first answer.
     pub(super) fn add(&mut self, record: &Record) -> bool {
         if self.over {
             return true;

@@ -1,4 +1,5 @@
-//! One conversation of a ChatGPT export (`conversations.json`): the whole tree, with every branch and hidden node.
+//! Reads one conversation of a ChatGPT export (`conversations.json`): the whole tree, with every branch and hidden
+//! node.
 //! Not for: finding conversations in a file.
 
 use super::flow::{FilePosition, ShortId, short};
@@ -21,12 +22,12 @@ pub(super) const FORMAT: &str = "chatgpt";
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// The nodes of one conversation: where each stands in the file, and in which order they are read.
+/// The nodes of one conversation: their places in the file, and the order in which they are read.
 pub(super) struct Nodes {
     places: Vec<u64>,
-    /// The node in whose `children` each stands.
+    /// For each node, the one whose `children` list it.
     listed: Vec<u32>,
-    /// Siblings in the order of their parent's `children`; what no list reaches follows in the order of the file.
+    /// Siblings in the order of their parent's `children`; nodes that no list reaches follow in the order of the file.
     order: Vec<u32>,
     /// How many of `order` were read.
     at: usize,
@@ -45,7 +46,7 @@ struct Links {
 }
 
 impl Nodes {
-    /// Of the mapping whose first entry begins here.
+    /// Indexes the mapping whose first entry begins here.
     pub(super) fn of(source: &mut Source, start: u64, prefix: &str, notes: &mut Notes) -> io::Result<Self> {
         let mut ids: HashMap<ShortId, u32> = HashMap::new();
         let mut places = Vec::new();
@@ -67,7 +68,7 @@ impl Nodes {
                 notes.skip(format!("{prefix}node {key}"), why);
                 break;
             }
-            // Of two nodes with one key the last counts.
+            // Of two nodes with one key, the last one is used.
             match ids.insert(short(&key), at) {
                 Some(same) => {
                     ids.insert(short(&key), same);
@@ -139,7 +140,7 @@ fn key_at(source: &mut Source, place: u64) -> io::Result<Option<String>> {
     Ok(element.and_then(|element| entry(&String::from_utf8_lossy(&element.bytes)).map(|(key, _)| key)))
 }
 
-/// Which node lists each, and the lists. Who lists a node first has it.
+/// For each node its listing parent, and the lists. The first list that names a node owns it.
 fn family(
     source: &mut Source,
     start: u64,
@@ -172,7 +173,8 @@ fn family(
     Ok((listed, family))
 }
 
-/// All nodes: each that no list holds, with what hangs on it, depth first; then those that no such one reaches.
+/// All nodes depth first: those that no list contains, each with its descendants; then those that none of these
+/// reaches.
 fn order(listed: &[u32], family: &Family) -> Vec<u32> {
     let mut order = Vec::with_capacity(listed.len());
     let mut seen = vec![false; listed.len()];
@@ -216,7 +218,7 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
         None | Some(Value::Null) => {}
         Some(other) => notes.skip(draft.place(prefix), format!("its message is {}", json::kind(&other))),
     }
-    // An unread or empty node is part of the tree here, not only when something hangs on it.
+    // Here an unread or empty node is part of the tree even without descendants.
     draft.ghost = false;
     draft
 }
@@ -259,7 +261,7 @@ fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
     if !kept.is_empty() {
         message.insert("opaque".into(), Value::Array(kept));
     }
-    // The message's own id is nearly always the node's; only another one says anything.
+    // The message's own id is nearly always the node's; keep it only if it differs.
     if message.get("id").and_then(Value::as_str) == Some(record.id.as_str()) {
         message.shift_remove("id");
     }
@@ -300,7 +302,7 @@ fn as_reply(parts: Vec<Part>, name: &str) -> Vec<Part> {
     others
 }
 
-/// The parts of any content type; what they do not say goes back into the message, for `extra`.
+/// The parts of any content type. Fields that the parts do not express go back into the message, for `extra`.
 fn content_parts(mut content: Object, message: &mut Object, kept: &mut Vec<Value>) -> Vec<Part> {
     let kind = json::text(&mut content, "content_type").unwrap_or_default();
     let mut parts = Vec::new();

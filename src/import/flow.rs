@@ -1,6 +1,6 @@
-//! Brings the messages of a long file into a tree while they come: parents before children, siblings in the order in
-//! which they came. Of a message that is done only a number stays in memory; one that waits for its parent is read again.
-//! Not for: conversations that are in memory as a whole (`arrange`), or what the messages say (`message`).
+//! Places the messages of a long file into a tree as they arrive: parents before children, siblings in order of
+//! arrival. Of a finished message only a number stays in memory; one that waits for its parent is read again.
+//! Not for: conversations that are completely in memory (`arrange`), or the content of messages (`message`).
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
@@ -15,16 +15,16 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-/// The number of a message that is known and waits.
+/// The number of a message that is known and waiting.
 const WAITS: u32 = u32::MAX;
 
-/// Messages that may wait for their parents at once.
+/// Most messages that may wait for their parents at once.
 const WAITING: usize = 400_000;
 
-/// Messages with calls, and results, whose next result can still be named; and the bytes of the calls' names.
+/// Most messages with unanswered calls that results can still be matched to, and most bytes of the calls' names.
 const ASKERS: (usize, usize) = (20_000, 4 << 20);
 
-/// An id in eight bytes.
+/// An id hashed to eight bytes.
 pub(super) type ShortId = u64;
 
 /// The short form of an id.
@@ -33,10 +33,10 @@ pub(super) fn short(id: &str) -> ShortId {
     bytes.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Where a message stands in the file.
+/// The position of a message in the file.
 #[derive(Clone, Copy, Default)]
 pub(super) struct FilePosition {
-    /// Its place in bytes.
+    /// Byte offset.
     pub(super) place: u64,
     /// Its number.
     pub(super) number: u64,
@@ -45,53 +45,53 @@ pub(super) struct FilePosition {
 /// Reads a message again.
 pub(super) type Fetch<'a> = dyn FnMut(FilePosition) -> io::Result<Option<Draft>> + 'a;
 
-/// A message that waits.
+/// A waiting message.
 #[derive(Clone, Copy)]
 struct PendingMessage {
     spot: FilePosition,
-    /// The parent for which it waits.
+    /// The parent that it waits for.
     parent: ShortId,
-    /// The next one that waits for the same parent, or itself.
+    /// The next message that waits for the same parent, or itself.
     next: u32,
-    /// The file has no id for it: the how manieth with its derived id it is. 0 where the file has one.
+    /// If the file has no id for it: its ordinal among messages with the same derived id. 0 if the file has one.
     twin: u32,
 }
 
 enum Next {
-    /// In memory; its twin as in [`PendingMessage`].
+    /// A message in memory; the last field as `twin` of [`PendingMessage`].
     Here(Box<Draft>, FilePosition, u32),
-    /// One that waits, and all after it that wait for the same parent.
+    /// A waiting message and all after it that wait for the same parent.
     Chain(u32),
 }
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Flow {
-    /// What a message is called in sentences.
+    /// The word for a message in sentences.
     pub(super) unit: &'static str,
-    /// What stands before its place in sentences.
+    /// Prefix of its position in sentences.
     pub(super) prefix: String,
-    /// Some message names its parent, so that one that does not has none.
+    /// Whether any message names its parent, so that one without a parent is a root.
     pub(super) tree: bool,
-    /// What is in its place, and was not taken yet.
+    /// Placed messages that were not taken yet.
     pub(super) ready: Vec<PlacedRecord>,
-    /// What that weighs in memory.
+    /// Their weight in memory.
     pub(super) weight: u64,
-    /// The number of the message at which the conversation stands, where the file says so.
+    /// The number of the current message, if the file names one.
     pub(super) current: Option<u32>,
-    /// How many are in their places.
+    /// Number of placed messages.
     pub(super) count: u32,
     marked: u64,
     known: HashMap<ShortId, u32>,
-    /// Unreadable ones; they count only if something hangs on them.
+    /// Unreadable messages; they count only if they have children.
     ghosts: HashMap<ShortId, FilePosition>,
-    /// What can be placed, or is to wait.
+    /// Messages to place or to keep waiting.
     queue: VecDeque<Next>,
-    /// Those that waited, in the order of the file.
+    /// Waiting messages, in the order of the file.
     held: Vec<PendingMessage>,
-    /// How many of them were looked at in the end.
+    /// How many of them were handled at the end.
     ended: usize,
-    /// By their parents: the first and the last that waits.
+    /// By parent: the first and the last waiting message.
     waiting: HashMap<ShortId, (u32, u32)>,
     twins: HashMap<ShortId, u32>,
     previous: Option<String>,
@@ -99,12 +99,12 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Of messages that are called so, with what stands before their places; whether any of them names its parent.
+    /// For messages called `unit`, with `prefix` before their positions; `tree`: whether any names its parent.
     pub(super) fn new(unit: &'static str, prefix: &str, tree: bool) -> Self {
         Self { unit, prefix: prefix.to_owned(), tree, ..Self::default() }
     }
 
-    /// Takes the next message; [`Flow::run`] brings it to its place.
+    /// Takes the next message; [`Flow::run`] places it.
     pub(super) fn put(&mut self, mut draft: Draft, spot: FilePosition, notes: &mut Notes) {
         if draft.ghost && draft.record.id.is_empty() {
             return;
@@ -140,13 +140,13 @@ impl Flow {
         self.queue.push_back(Next::Here(Box::new(draft), spot, twin));
     }
 
-    /// The number of the message with this id, where it is in its place.
+    /// The number of the message with this id, if placed.
     pub(super) fn number(&self, id: &str) -> Option<u32> {
         self.known.get(&short(id)).copied().filter(|number| *number != WAITS)
     }
 
-    /// Ends: what waits for a parent that never came gets an empty message for it. Whether that is all; else what is ready
-    /// is to be taken first.
+    /// Ends the file: messages that wait for a missing parent get an empty message as their parent. Returns whether
+    /// everything is placed; if not, take what is ready first.
     pub(super) fn end(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<bool> {
         while self.run(fetch)? {
             let Some(PendingMessage { spot, parent, .. }) = self.held.get(self.ended).copied() else {
@@ -167,7 +167,7 @@ impl Flow {
         Ok(false)
     }
 
-    /// Gives up what no root reaches.
+    /// Gives up messages that no root reaches.
     fn lose(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<()> {
         let mut lost: Vec<u32> = Vec::new();
         for (first, _) in std::mem::take(&mut self.waiting).into_values() {
@@ -177,13 +177,13 @@ impl Flow {
         for at in lost {
             let again = if notes.has_room() { fetch(self.held[at as usize].spot)? } else { None };
             let place = again.map(|draft| draft.place(&self.prefix)).unwrap_or_default();
-            notes.skip(place, "its parents form a circle");
+            notes.skip(place, "its parents form a cycle");
         }
         self.held = Vec::new();
         Ok(())
     }
 
-    /// Gives a message without an id one, and says the how manieth with it it is.
+    /// Gives a message without an id a derived one; returns its ordinal among those with the same id.
     fn derive(&mut self, record: &mut Record) -> u32 {
         record.id = derived_id(record);
         if !self.known.contains_key(&short(&record.id)) {
@@ -195,13 +195,13 @@ impl Flow {
         *twin
     }
 
-    /// Whether what is ready is enough for a portion.
+    /// Whether enough messages are ready for a portion.
     pub(super) fn is_full(&self) -> bool {
         self.weight >= PORTION || self.ready.len() >= PORTION_RECORDS
     }
 
-    /// Puts messages in their places, and all that waited for them, or lets them wait. Whether that is all; else what is
-    /// ready is to be taken first.
+    /// Places messages and all that waited for them, or keeps them waiting. Returns whether everything is done; if not,
+    /// take what is ready first.
     pub(super) fn run(&mut self, fetch: &mut Fetch<'_>) -> io::Result<bool> {
         while !self.is_full() {
             let Some(next) = self.queue.pop_front() else { return Ok(true) };
@@ -252,7 +252,7 @@ impl Flow {
         self.held[before as usize].next = at;
     }
 
-    /// All that wait for one parent, from the first on.
+    /// All messages that wait for one parent, starting with the first.
     fn chain(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(Some(first), |at| {
             let next = self.held[*at as usize].next;
@@ -274,7 +274,7 @@ impl Flow {
     }
 }
 
-/// A message that was read again, with what is known of it.
+/// A message that was read again, with its derived id.
 fn again(mut draft: Draft, twin: u32) -> Draft {
     if let Parent::Of(id) = &draft.parent {
         draft.record.parent = Some(id.clone());
@@ -286,7 +286,8 @@ fn again(mut draft: Draft, twin: u32) -> Draft {
     draft
 }
 
-/// An id from what a message says and where it hangs, so that a grown or changed file meets what it shares.
+/// An id derived from a message's content and parent, so that a longer or changed version of a file matches what it
+/// shares.
 fn derived_id(record: &Record) -> String {
     let fields = Fields::new("record").text(record.parent.as_deref().unwrap_or("")).text(record.role.name());
     let hash = fields.hash(record.content.hash()).finish().to_string();
@@ -307,11 +308,11 @@ fn answer(record: &mut Record, id: &str, called: &str) {
     }
 }
 
-/// Gives results that name no call the call whose turn it is: the n-th result after a message answers its n-th call.
+/// Matches results that name no call: the n-th result after a message answers its n-th call.
 #[derive(Default)]
 struct CallMatcher {
     open: HashMap<ShortId, (Calls, usize)>,
-    /// The oldest first, with the bytes of its names.
+    /// Oldest first, with the bytes of its names.
     order: VecDeque<(ShortId, usize)>,
     bytes: usize,
 }

@@ -1,6 +1,6 @@
-//! One conversation in a value of its own (a list of messages, or a `ChatGPT` export's mapping), of any size: its messages
-//! are read one by one, where they stand in the file.
-//! Not for: single messages of a file (`lines`), or what stands around a conversation's messages (`outline`).
+//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping), of any
+//! size: its messages are read one by one from their places in the file.
+//! Not for: single messages of a file (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
 use super::flow::{FilePosition, Flow};
@@ -18,45 +18,45 @@ use memchr::memmem;
 use serde_json::Value;
 use std::io::{self, Cursor};
 
-/// A conversation that is being read.
+/// A conversation being read.
 pub(super) struct Inside {
-    /// What is read after it.
+    /// The reader to continue with after it.
     outer: Reader,
     back: Back,
     place: String,
     pile: Pile,
-    /// The id at which the conversation stands, where it says so.
+    /// The id of the current message, if given.
     current: Option<String>,
     messages: u32,
     number: u64,
-    /// All that was read is in its place.
+    /// Everything read so far is placed.
     settled: bool,
-    /// There is nothing more to be read.
+    /// Nothing remains to be read.
     over: bool,
     /// The conversation breaks off.
     torn: bool,
 }
 
-/// How to go on after a conversation.
+/// Where to continue after a conversation.
 enum Back {
     /// In this source, if the conversation is in memory.
     To(Box<Source>),
-    /// At this place of the same one.
+    /// At this offset of the same source.
     At(u64),
 }
 
-/// What around a value's messages was found.
+/// The fields found around a value's messages.
 struct Header {
     object: Object,
     cutting: Cutting,
-    /// Of its first message.
+    /// Offset of its first message.
     start: u64,
     closed: bool,
     dropped: u64,
 }
 
 impl Stream {
-    /// Begins to read a conversation, if this element is one; gives the element back else.
+    /// Begins to read a conversation if this element is one; otherwise returns the element.
     pub(super) fn enter(&mut self, mut element: Element, place: &str) -> io::Result<Option<Element>> {
         if !may_be_one(&element) {
             return Ok(Some(element));
@@ -131,7 +131,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What a `ChatGPT` conversation says of itself.
+    /// The fields of a `ChatGPT` conversation.
     fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> Pile {
         let id = json::id(object, "conversation_id").or_else(|| json::id(object, "id"));
         let title = json::text(object, "title").filter(|title| !title.trim().is_empty());
@@ -142,7 +142,7 @@ impl Stream {
         Pile { source, title: Some(title), flow, format: Some(chatgpt::FORMAT), ..Pile::default() }
     }
 
-    /// Reads one message of the conversation, or brings those that were read to their places, or leaves it.
+    /// Reads one message of the conversation, or places those that were read, or ends the conversation.
     pub(super) fn step_inside(&mut self, mut inside: Box<Inside>) -> io::Result<()> {
         if !inside.settled {
             inside.settled = self.advance(&mut inside.pile)?;
@@ -232,7 +232,7 @@ impl Stream {
 }
 
 impl Pile {
-    /// A conversation of an export without an id is known by its first node.
+    /// Identifies a conversation of an export without an id by its first node.
     pub(super) fn name_by_first(&mut self) {
         if self.format == Some(chatgpt::FORMAT)
             && self.source.is_none()
@@ -244,13 +244,13 @@ impl Pile {
     }
 }
 
-/// Whether it is worth a look: an object with such a field somewhere.
+/// Whether the element may be a conversation: an object with such a field somewhere.
 fn may_be_one(element: &Element) -> bool {
     let has = |word: &str| memmem::find(&element.bytes, word.as_bytes()).is_some();
     element.kept == Kept::Nothing || has("\"messages\"") || has("\"mapping\"")
 }
 
-/// None where it is no conversation.
+/// `None` if it is not a conversation.
 fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
     let (start, cutting) = list?;

@@ -1,4 +1,4 @@
-//! Small helpers that take known fields out of a JSON object and leave the rest for `extra`.
+//! Helpers that take known fields out of a JSON object and leave the rest for `extra`.
 //! Not for: any format's meaning.
 
 use crate::domain::base::hash::Hash;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
-/// Takes a text out; anything else stays.
+/// Removes and returns a string; leaves other types.
 pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
     match object.get(key) {
         Some(Value::String(_)) => match object.shift_remove(key) {
@@ -19,7 +19,7 @@ pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
     }
 }
 
-/// Takes a truth value out; anything else stays.
+/// Removes and returns a boolean; leaves other types.
 pub(super) fn truth(object: &mut Object, key: &str) -> Option<bool> {
     let found = object.get(key).and_then(Value::as_bool);
     if found.is_some() {
@@ -28,7 +28,7 @@ pub(super) fn truth(object: &mut Object, key: &str) -> Option<bool> {
     found
 }
 
-/// Takes a text or a number out as an id; anything else stays.
+/// Removes and returns a string or number as an id; leaves other types.
 pub(super) fn id(object: &mut Object, key: &str) -> Option<String> {
     if let Some(Value::Number(number)) = object.get(key) {
         let id = number.to_string();
@@ -38,14 +38,14 @@ pub(super) fn id(object: &mut Object, key: &str) -> Option<String> {
     text(object, key)
 }
 
-/// Takes a field out when it is null.
+/// Removes a field if it is null.
 pub(super) fn drop_null(object: &mut Object, key: &str) {
     if object.get(key).is_some_and(Value::is_null) {
         object.shift_remove(key);
     }
 }
 
-/// A part that is not text: its JSON goes by hash into the part and whole into `kept`.
+/// A part that is not text: the part gets the hash of its JSON, and `kept` gets the whole JSON.
 pub(super) fn opaque(value: Value, kept: &mut Vec<Value>) -> Part {
     let raw = value.to_string();
     let part = Part::Opaque { mime: mime_of(&value), raw: Hash::of(raw.as_bytes()), bytes: raw.len() as u64 };
@@ -67,11 +67,11 @@ fn mime_of(value: &Value) -> String {
     }
 }
 
-/// What a value is, for messages.
+/// The type of a value, for messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "a truth value",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",

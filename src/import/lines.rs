@@ -1,5 +1,6 @@
-//! Reads a file value by value and gives its sessions piece by piece.
-//! Not for: cutting a file into values (`split`), what single messages say (`message`), or their order (`flow`, `arrange`).
+//! Reads a file value by value and returns its sessions piece by piece.
+//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`flow`,
+//! `arrange`).
 
 use super::flow::{FilePosition, Flow};
 use super::inside::Inside;
@@ -22,19 +23,19 @@ use std::io;
 pub(super) const LINES: &str = "jsonl";
 pub(super) const MESSAGES: &str = "openai";
 
-/// Messages that are read from one file; where each stands is kept in memory.
+/// Most messages read from one file. Their positions are kept in memory.
 pub(super) const MESSAGES_MOST: u32 = 800_000;
 
-/// Sessions that are read from one file of single messages, and the bytes of their names.
+/// Most sessions read from one file of single messages, and most bytes of their names.
 const SESSIONS_MOST: (usize, usize) = (100_000, 16 << 20);
 
-/// Bytes of a session's title.
+/// Limit of a session's title in bytes.
 const TITLE: usize = 1_000;
 
-/// Branches that are read of one session, and the bytes of what all say.
+/// Most branches read per session, and most bytes of all their lines.
 const BRANCHES_MOST: (usize, usize) = (1_000, 4 << 20);
 
-/// After so many elements, or bytes, without anything that can be read, nothing more is looked for.
+/// Reading stops after this many elements, or bytes, without anything readable.
 const HOPELESS: (u64, u64) = (10_000, 64 << 20);
 
 /// See the module.
@@ -46,27 +47,27 @@ pub struct Stream {
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
     pub(super) piles: Vec<Pile>,
-    /// What is ready of all sessions weighs so much in memory.
+    /// Weight in memory of what is ready, of all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
-    /// The bytes of the names of sessions and branches.
+    /// Bytes of the names of sessions and branches.
     names: (usize, usize),
-    /// What a look through the whole file told, once that was needed.
+    /// The result of a pass through the whole file, once one was needed.
     facts: Option<HashMap<Option<String>, Facts>>,
-    /// The conversation that is being read.
+    /// The conversation being read.
     pub(super) inside: Option<Box<Inside>>,
     pub(super) out: VecDeque<Piece>,
-    /// The pile of which more can be brought to its place.
+    /// The pile whose messages can be placed further.
     pending: Option<usize>,
-    /// The pile that ends next, once all was read.
+    /// The next pile to end, once the file is read.
     ending: Option<usize>,
     /// Elements so far.
     number: u64,
     pub(super) messages: u32,
-    /// Messages that are read: [`MESSAGES_MOST`].
+    /// Most messages to read: [`MESSAGES_MOST`].
     pub(super) most: u32,
     pub(super) sessions: usize,
-    /// Branches that were left out.
+    /// Branches that were skipped.
     branches_lost: u64,
     stranger: Option<String>,
     over: bool,
@@ -90,7 +91,7 @@ impl PieceReader for Stream {
 }
 
 impl Stream {
-    /// Of a file of this name and shape.
+    /// A stream over a file with this name and shape.
     pub(super) fn new(source: Source, shape: Shape, file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });
@@ -126,7 +127,7 @@ impl Stream {
         super::ImportError::Unknown { file: self.file.clone(), why }
     }
 
-    /// Reads one element, or goes on with what was read, or ends.
+    /// Reads one element, places what was read, or ends.
     fn step(&mut self) -> io::Result<()> {
         if let Some(inside) = self.inside.take() {
             return self.step_inside(inside);
@@ -176,7 +177,7 @@ impl Stream {
         format!("{} {number}", self.reader.shape.element)
     }
 
-    /// The JSON of an element, where it is readable.
+    /// The JSON of an element, if readable.
     pub(super) fn value(&mut self, element: &Element, place: &str) -> Option<Value> {
         match element.kept {
             Kept::Whole => {}
@@ -191,7 +192,7 @@ impl Stream {
         let mut text = String::from_utf8_lossy(&element.bytes);
         if matches!(text, Cow::Owned(_)) {
             self.notes.lossy();
-            // What stands for a bad byte is longer than it.
+            // The replacement character is longer than the bad byte.
             if text.len() > WHOLE {
                 let mut short = Shortener::default();
                 short.feed(text.as_bytes());
@@ -217,7 +218,7 @@ impl Stream {
             }
         };
         if is_message(&object) {
-            // A bare array of messages and lines without ids are the same to us; only the name differs.
+            // A bare array of messages and lines without ids are read alike; only the name of the format differs.
             self.format.get_or_insert(if self.reader.shape.unit == "line" { LINES } else { MESSAGES });
             self.message(object, spot, weight)?;
         } else if let Some(pointer) = pointer(&mut object) {
@@ -254,7 +255,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Brings the messages of a pile to their places, as far as one portion goes.
+    /// Places the messages of a pile, up to one portion.
     fn proceed(&mut self, at: usize) -> io::Result<()> {
         let mut pile = std::mem::take(&mut self.piles[at]);
         let done = self.advance(&mut pile)?;
@@ -263,7 +264,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The pile of a session's messages; none where there are too many sessions.
+    /// The pile of a session's messages; `None` if there are too many sessions.
     fn pile(
         &mut self,
         session: Option<String>,
@@ -274,7 +275,7 @@ impl Stream {
             return Ok(Some(at));
         }
         let mut facts = match source {
-            // Our own files say it all at once, and every message names its parent.
+            // Our own files state this on their first line, and every message names its parent.
             Some(source) => Facts { source: Some(source), title, tree: true },
             None => self.told(&session)?,
         };
@@ -303,8 +304,8 @@ impl Stream {
         Ok(Some(at))
     }
 
-    /// What the whole file says of a session.
-    #[allow(clippy::ref_option, reason = "the key of a map")]
+    /// What the whole file states about a session.
+    #[allow(clippy::ref_option, reason = "used as the key of a map")]
     fn told(&mut self, session: &Option<String>) -> io::Result<Facts> {
         if self.facts.is_none() {
             self.facts = Some(survey::of(&mut self.source, self.reader.shape)?);
@@ -312,7 +313,7 @@ impl Stream {
         Ok(self.facts.as_mut().and_then(|facts| facts.remove(session)).unwrap_or_default())
     }
 
-    /// Ends a pile, as far as one portion goes, and all after the last one.
+    /// Ends a pile, up to one portion, and the file after the last pile.
     fn finish(&mut self, at: usize) -> io::Result<()> {
         let Some(pile) = self.piles.get_mut(at) else {
             if self.branches_lost > 0 {
@@ -335,7 +336,7 @@ impl Stream {
         self.ending = Some(at + 1);
         let Some(session) = pile.begun else { return Ok(()) };
         let Pile { flow, branches, .. } = pile;
-        // Our own export says where it stands; another file stands at its end.
+        // Our own export names its current message; in other files the last message is current.
         let last = flow.count.checked_sub(1).filter(|_| pile.source.is_none());
         let branches = branches.into_iter().map(|pointer| {
             let head = pointer.head.as_ref().and_then(|id| flow.number(id));
@@ -355,12 +356,12 @@ pub(super) fn too_large(element: &Element) -> String {
     )
 }
 
-/// Without what may stand around a value.
+/// The text without separators around a value.
 pub(super) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0')
 }
 
-/// A branch, as our own export writes it.
+/// A branch, as written by our own export.
 fn pointer(object: &mut Object) -> Option<BranchPointer> {
     if !object.contains_key("head") {
         return None;

@@ -1,5 +1,5 @@
-//! One message object, as pleach JSON lines and OpenAI chat messages write it (they share their shape).
-//! Not for: how messages hang together (`arrange`).
+//! Reads one message object of pleach JSON lines or OpenAI chat messages, which share their format.
+//! Not for: connecting messages (`arrange`).
 
 use super::json::{self, Object};
 use super::time;
@@ -8,40 +8,40 @@ use crate::domain::conversation::record::{Record, TAG};
 use crate::domain::conversation::tag::clean;
 use serde_json::{Value, json};
 
-/// What a message says of its parent.
+/// A message's statement about its parent.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Parent {
-    /// Nothing.
+    /// None given.
     Unsaid,
-    /// It has none.
+    /// It has no parent.
     Root,
-    /// This one.
+    /// This message.
     Of(String),
 }
 
-/// A record whose place in its tree is not settled yet.
+/// A record that is not placed in its tree yet.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Draft {
-    /// Its number in the file, for messages.
+    /// Its number in the file, for sentences.
     pub(super) number: u64,
-    /// What the number counts.
+    /// The unit that the number counts.
     pub(super) unit: &'static str,
     /// Its parent.
     pub(super) parent: Parent,
-    /// Could not be read: only its place counts, and only if something hangs on it.
+    /// Unreadable: only its position counts, and only if it has children.
     pub(super) ghost: bool,
-    /// A tool's result that does not name its call.
+    /// A tool result that does not name its call.
     pub(super) loose: bool,
-    /// The conversation stands here.
+    /// The conversation's current message.
     pub(super) current: bool,
-    /// What it weighs in memory.
+    /// Its weight in memory.
     pub(super) weight: u64,
-    /// The record; its `id` is empty where the file has none, its `parent` is not set yet.
+    /// The record. Its `id` is empty if the file gives none; its `parent` is not set yet.
     pub(super) record: Record,
 }
 
 impl Draft {
-    /// An empty, hidden message that keeps a place.
+    /// An empty, hidden message that keeps a position.
     pub(super) fn ghost(id: String, parent: Parent, number: u64, unit: &'static str) -> Self {
         let record = Record {
             id,
@@ -60,7 +60,7 @@ impl Draft {
         Self { number, unit, parent, ghost: true, loose: false, current: false, weight: 0, record }
     }
 
-    /// Where it stands in the file.
+    /// Its position in the file, in words.
     pub(super) fn place(&self, prefix: &str) -> String {
         if self.number == 0 {
             return format!("{prefix}node {}", self.record.id);
@@ -69,7 +69,7 @@ impl Draft {
     }
 }
 
-/// Reads one message. A bad one comes as the reason and, for its place, a ghost.
+/// Reads one message. Returns a bad one as the reason and a ghost in its place.
 pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Result<Draft, (String, Box<Draft>)> {
     let id = json::id(&mut object, "id").unwrap_or_default();
     let parent = match object.get("parent") {
@@ -152,7 +152,7 @@ fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String
     Ok(())
 }
 
-/// The exact parts, which our own export writes where the plain fields would not say everything.
+/// The exact parts, which our own export writes if the plain fields are not sufficient.
 fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     let parts = serde_json::from_value(object.get("parts")?.clone()).ok()?;
     for key in ["parts", "reasoning", "tool_calls", "tool_call_id"] {
@@ -161,7 +161,7 @@ fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// The name and star that our own export keeps; they are taken out.
+/// Removes and returns the name and star written by our own export.
 fn tag(fields: &mut Object) -> Option<(String, bool)> {
     let known = |(key, value): (&String, &Value)| match key.as_str() {
         "label" => value.is_string(),
@@ -260,7 +260,7 @@ fn content_item(item: Value, kept: &mut Vec<Value>) -> Part {
     }
 }
 
-/// The calls with whole arguments; a call without them never becomes a call and stays for `extra`.
+/// The calls with complete arguments. Incomplete ones never become calls and stay for `extra`.
 fn call_parts(object: &mut Object, id: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = object.get("tool_calls") {

@@ -1,11 +1,11 @@
-//! Readers of foreign formats, into neutral records: pleach JSON lines, chat messages JSON, ChatGPT exports.
+//! Readers of other formats, into neutral records: pleach JSON lines, chat messages JSON, ChatGPT exports.
 //! Not for: storing what was read (`engine`, `store`) or writing formats (`export`).
 //!
-//! The format is found by content, never by the file's name. Whatever can be read goes in; the rest is reported with its
-//! place. Everything is iterative and linear in the size of the file, and a file of any size is read piece by piece:
-//! one message is in memory at a time, at most 4 MiB of it whole (`shorten` says what is kept of a larger one), and of
-//! messages that are done only where they stand. A conversation in a document of its own is read so too (`inside`): at no
-//! size of file does an import take more than 200 MB.
+//! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
+//! its position. Reading is iterative and linear in the size of the file. A file of any size is read piece by piece:
+//! one message is in memory at a time, at most 4 MiB of it whole (`shorten` defines what is kept of a larger one), and
+//! of finished messages only their positions. A conversation in a document of its own is read the same way (`inside`).
+//! An import never takes more than 200 MB of memory.
 
 mod beginning;
 mod chatgpt;
@@ -34,36 +34,36 @@ use std::io::Cursor;
 pub use lines::Stream;
 pub use source::Input;
 
-/// The first bytes of a file, by which its format is found.
+/// Bytes at the beginning of a file that decide its format.
 pub const PREFIX: usize = 64 << 10;
 
-/// A file in UTF-16 is turned into UTF-8 in memory.
+/// Limit of a UTF-16 file, which is converted to UTF-8 in memory.
 const WIDE: u64 = 32 << 20;
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ImportError {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{file} is empty; there is nothing to import.")]
     Empty {
         /// The file.
         file: String,
     },
-    /// It is a zip archive.
+    /// The file is a zip archive.
     #[error("{file} is a zip archive. Unzip it first, then import the conversations.json inside.")]
     Zip {
         /// The file.
         file: String,
     },
-    /// It is packed in another way.
+    /// The file is compressed in another way.
     #[error("{file} is compressed ({kind}). Unpack it first, then import the file inside.")]
     Packed {
         /// The file.
         file: String,
-        /// How.
+        /// The compression.
         kind: &'static str,
     },
-    /// It is a database.
+    /// The file is a database.
     #[error(
         "{file} is an SQLite database, not an export. To open another store use --store; to import, export it first."
     )]
@@ -71,7 +71,7 @@ pub enum ImportError {
         /// The file.
         file: String,
     },
-    /// No reader knows it.
+    /// No reader knows the format.
     #[error(
         "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON and \
             ChatGPT exports."
@@ -79,22 +79,22 @@ pub enum ImportError {
     Unknown {
         /// The file.
         file: String,
-        /// What was found.
+        /// What was found instead.
         why: String,
     },
 }
 
-/// Reads what is in memory already. `file_name` serves for messages and as a title where the file has none.
+/// Reads bytes in memory. `file_name` is used in messages, and as the title if the file has none.
 pub fn read(bytes: &[u8], file_name: &str) -> Result<ImportedFile, Failure> {
     ImportedFile::collect(&mut open(Box::new(Cursor::new(bytes.to_vec())), file_name)?)
 }
 
-/// Whether a file that begins so can be read at all, before more of it is.
+/// Whether a file with this beginning can be read, before more of it is read.
 pub fn check(prefix: &[u8], file_name: &str) -> Result<(), Failure> {
     refuse(prefix, named(file_name)).map_err(|error| Failure::user(error.to_string()))
 }
 
-/// Opens a file, to be read piece by piece.
+/// Opens a file to be read piece by piece.
 pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
     let file = named(file_name);
     let unreadable = |error: std::io::Error| Failure::user(format!("{file} can't be read: {error}."));
@@ -122,7 +122,7 @@ fn named(file_name: &str) -> &str {
     if file_name.is_empty() { "the input" } else { file_name }
 }
 
-/// How the file is cut.
+/// How the file is split.
 fn shape(source: &mut Source) -> std::io::Result<Shape> {
     let prefix = source.prefix(PREFIX as u64)?;
     let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();
@@ -135,13 +135,13 @@ fn shape(source: &mut Source) -> std::io::Result<Shape> {
         return Ok(shape(Cutting::Array, "conversation", "message", start + list));
     }
     source.go(start as u64)?;
-    // Only one JSON value as a whole is a document; with anything after it these are lines.
+    // A document is exactly one JSON value. With anything after it, these are lines.
     let cutting =
         if text.first() == Some(&b'{') && split::is_whole(source)? { Cutting::Nothing } else { Cutting::Lines };
     Ok(shape(cutting, "line", "line", start))
 }
 
-/// What is no file of conversations is refused by how it begins.
+/// Rejects files that are not conversations, by their beginning.
 fn refuse(prefix: &[u8], file: &str) -> Result<(), ImportError> {
     refuse_packed(prefix, file)?;
     if is_wide(prefix) {
@@ -179,7 +179,7 @@ fn refuse_packed(bytes: &[u8], file: &str) -> Result<(), ImportError> {
     }
 }
 
-/// Whether it is text of two bytes a character.
+/// Whether it is UTF-16 text.
 fn is_wide(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }

@@ -1,14 +1,14 @@
-//! What was skipped and why, bounded: a gigabyte of rubbish must not become a gigabyte of complaints.
+//! Collects what was skipped and why, bounded: a gigabyte of garbage must not become a gigabyte of notes.
 //! Not for: errors that stop an import (`ImportError`).
 
 use crate::domain::conversation::record::Skipped;
 
 const MOST: usize = 1_000;
 
-/// Characters of one sentence; ids and names in a file may be of any length.
+/// Limit of one sentence in characters; ids and names in a file may have any length.
 const WORDS: usize = 500;
 
-/// Collects what was skipped.
+/// The list of skipped things.
 #[derive(Default)]
 pub(super) struct Notes {
     list: Vec<Skipped>,
@@ -26,7 +26,7 @@ impl Notes {
         }
     }
 
-    /// Adds that there were bytes that are no text, once.
+    /// Adds, once, that there were bytes that are not text.
     pub(super) fn lossy(&mut self) {
         if !std::mem::replace(&mut self.lossy, true) {
             self.skip("file", "some bytes were not UTF-8; each such place now reads U+FFFD");
@@ -43,7 +43,7 @@ impl Notes {
         self.list.first()
     }
 
-    /// All of them, and how many more there were.
+    /// All of them, and the number of further ones.
     pub(super) fn finish(&mut self) -> Vec<Skipped> {
         if self.more > 0 {
             let why = format!("{} more were skipped", std::mem::take(&mut self.more));

@@ -1,11 +1,11 @@
-//! What stands around the messages of a conversation of any size: its other fields, and where its messages begin.
+//! Scans the fields around the messages of a conversation of any size, and finds where its messages begin.
 //! Not for: the messages.
 
 use super::shorten::Shortener;
 use super::split::Cutting;
 use memchr::memchr2;
 
-/// Bytes of a field's name that are looked at.
+/// Bytes of a field's name that are compared.
 const NAME: usize = 16;
 
 /// See the module.
@@ -18,25 +18,25 @@ pub(super) struct Outline {
     depth: usize,
     quoted: bool,
     escaped: bool,
-    /// The last text of the outermost object.
+    /// The last string of the outermost object.
     word: Vec<u8>,
-    /// The name of its present field.
+    /// The name of its current field.
     name: Vec<u8>,
-    /// Inside of the messages.
+    /// Inside the messages.
     inside: bool,
     closed: bool,
     list: Option<(u64, Cutting)>,
 }
 
-/// What was found.
+/// The result.
 pub(super) struct Found {
     /// The object without its messages: their list is empty.
     pub(super) around: Vec<u8>,
-    /// Bytes of other fields that were left out.
+    /// Bytes of other fields that were dropped.
     pub(super) dropped: u64,
-    /// The place of the first message, counted from the object's beginning, and what separates the messages.
+    /// The offset of the first message from the object's beginning, and the separator of the messages.
     pub(super) list: Option<(u64, Cutting)>,
-    /// The object ends.
+    /// The object is complete.
     pub(super) closed: bool,
 }
 
@@ -77,7 +77,7 @@ impl Outline {
         self.place += bytes.len() as u64;
     }
 
-    /// A byte outside of texts, and the place behind it.
+    /// Handles a byte outside strings; `next` is the offset after it.
     fn mark(&mut self, byte: u8, next: u64) {
         match byte {
             b'"' => {
@@ -86,7 +86,7 @@ impl Outline {
             }
             b':' if self.depth == 1 => self.name = std::mem::take(&mut self.word),
             b'{' | b'[' => {
-                // A mapping counts more than messages beside it.
+                // A mapping takes precedence over messages beside it.
                 let mapping = matches!(self.list, Some((_, Cutting::Object)));
                 let list = match (self.depth, &self.name[..], byte) {
                     (1, b"messages", b'[') if !mapping => Some(Cutting::Array),
@@ -108,7 +108,7 @@ impl Outline {
         }
     }
 
-    /// What was found.
+    /// The result.
     pub(super) fn finish(self) -> Found {
         let (mut around, _, dropped) = self.around.finish();
         if self.inside {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_messages_are_found_and_left_out_whatever_the_cut() {
+    fn messages_are_found_and_left_out_for_any_split() {
         let table = [
             (
                 r#" {"id":"a, \"messages\":[", "messages" : [ {"messages":[1]}, "]"] ,"t":{"mapping":{}}}"#,

@@ -1,4 +1,4 @@
-//! One session's messages while they come: how the session begins, and when what is ready of it is handed on.
+//! One session's messages as they arrive: when the session begins, and when finished messages are passed on.
 //! Not for: reading messages (`reader`), or their order (`flow`).
 
 use super::beginning::Beginning;
@@ -10,27 +10,27 @@ use super::split;
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
-/// What of all sessions together may wait to be handed on.
+/// Weight of all sessions' finished messages that may wait to be passed on.
 const HELD: u64 = 4 * PORTION;
 
-/// One session's messages as they come.
+/// One session's messages as they arrive.
 #[derive(Default)]
 pub(super) struct Pile {
     pub(super) session: Option<String>,
     pub(super) source: Option<String>,
     pub(super) title: Option<String>,
-    /// Its format, where that is not the file's.
+    /// Its format, if it differs from the file's.
     pub(super) format: Option<&'static str>,
-    /// Something in it can be read.
+    /// Whether anything in it is readable.
     pub(super) holds: bool,
-    /// Its number, once it was begun.
+    /// Its number, once it has begun.
     pub(super) begun: Option<usize>,
     pub(super) flow: Flow,
     pub(super) branches: Vec<BranchPointer>,
 }
 
 impl Stream {
-    /// Brings messages to their places until a portion is full. Whether that is all.
+    /// Places messages until a portion is full. Returns whether all are placed.
     pub(super) fn advance(&mut self, pile: &mut Pile) -> io::Result<bool> {
         let before = pile.flow.weight;
         let done = pile.flow.run(&mut |spot| self.reader.fetch(&mut self.source, spot))?;
@@ -49,7 +49,7 @@ impl Stream {
         Ok(done)
     }
 
-    /// Ends a session as far as one portion goes. Whether that is all.
+    /// Ends a session, up to one portion. Returns whether it is complete.
     pub(super) fn end(&mut self, pile: &mut Pile) -> io::Result<bool> {
         let before = pile.flow.weight;
         let done = pile.flow.end(&mut self.notes, &mut |spot| self.reader.fetch(&mut self.source, spot))?;
@@ -62,7 +62,7 @@ impl Stream {
         Ok(done)
     }
 
-    /// Hands on what is ready.
+    /// Passes on what is ready.
     fn flush(&mut self, pile: &mut Pile) {
         if let Some(session) = pile.begun.filter(|_| !pile.flow.ready.is_empty()) {
             self.weight -= std::mem::take(&mut pile.flow.weight);
@@ -71,7 +71,7 @@ impl Stream {
         }
     }
 
-    /// Begins a session once it holds anything.
+    /// Begins a session once it has content.
     pub(super) fn begin(&mut self, pile: &mut Pile) -> io::Result<()> {
         pile.name_by_first();
         let holds = match pile.format {
@@ -92,7 +92,7 @@ impl Stream {
         };
         let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
         let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
-        // Only whether it was said still matters.
+        // From here on only its presence matters.
         if let Some(source) = &mut pile.source {
             *source = String::new();
         }
@@ -102,8 +102,8 @@ impl Stream {
         Ok(())
     }
 
-    /// How the session without a name begins: a hash of it, and its first question. Its messages are read once more, up
-    /// to the first answer, or to as many messages as are read at all: a file of questions alone may have no end.
+    /// The beginning of a session without a name: a hash of it, and its first question. Reads its messages once more,
+    /// up to the first answer or the limit of messages: a file with only questions may have no end.
     fn beginning(&mut self, pile: &Pile) -> io::Result<(String, Option<String>)> {
         let mut flow = Flow::new("", "", pile.flow.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);
@@ -145,7 +145,7 @@ mod tests {
     use std::io::Cursor;
 
     #[test]
-    fn a_beginning_without_an_answer_is_read_no_further_than_messages_are() {
+    fn a_fingerprint_without_an_answer_stops_at_the_message_limit() {
         let known_as = |last: &str| {
             let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
             let text = (0..30).map(|number| line(&number.to_string())).collect::<String>() + &line(last);

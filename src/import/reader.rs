@@ -1,5 +1,5 @@
 //! Reads single messages of a file, in its order or again.
-//! Not for: what a message says (`message`, `chatgpt`), or cutting the file (`split`).
+//! Not for: the content of a message (`message`, `chatgpt`), or splitting the file (`split`).
 
 use super::chatgpt::Nodes;
 use super::flow::FilePosition;
@@ -12,22 +12,22 @@ use super::split::{self, Cutting, Element};
 use serde_json::Value;
 use std::io;
 
-/// How a file is cut, and what its elements are called.
+/// How a file is split, and the words for its elements.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) cutting: Cutting,
     /// For sentences: `line`, `element`, `conversation`.
     pub(super) element: &'static str,
-    /// What a single message in it is called.
+    /// The word for a single message in it.
     pub(super) unit: &'static str,
-    /// Where the first element begins.
+    /// Offset of the first element.
     pub(super) start: u64,
 }
 
 /// See the module.
 pub(super) struct Reader {
     pub(super) shape: Shape,
-    /// The elements are the messages of one conversation, not of any session.
+    /// Whether the elements are the messages of one conversation rather than of any session.
     pub(super) inside: bool,
     /// The order of a `ChatGPT` conversation's nodes.
     pub(super) nodes: Option<Nodes>,
@@ -48,7 +48,7 @@ impl Reader {
         Ok(draft)
     }
 
-    /// A message that belongs to no session by name.
+    /// A message that names no session.
     pub(super) fn nameless(&self, element: &Element, number: u64) -> Option<Draft> {
         self.draft(element, number, |object| {
             let other = object.get("mapping").is_some_and(Value::is_object)
@@ -72,7 +72,7 @@ impl Reader {
     }
 }
 
-/// Takes out what a message says of its session.
+/// Removes and returns what a message states about its session.
 pub(super) fn bare(object: &mut Object) -> (Option<String>, Option<String>, Option<String>) {
     (json::id(object, "session"), json::text(object, "source"), json::text(object, "title"))
 }

@@ -1,34 +1,35 @@
-//! Shortens a JSON value while it goes by: texts that are too long are cut, and where that is not enough, the last
-//! entries deeper inside are left out. What comes out is JSON if what went in is.
-//! Not for: values that are small enough to be kept whole.
+//! Shortens a JSON value as it streams by: cuts long strings and, if that is not enough, drops the last entries of
+//! nested lists and objects. Valid JSON stays valid.
+//! Not for: values small enough to be kept whole.
 
 use memchr::memchr2;
 
-/// A value of so many bytes is kept as it is.
+/// A value of up to this many bytes is kept whole.
 pub(super) const WHOLE: usize = 4 << 20;
 
-/// A value that weighs so much is kept as it is (see [`weight`]).
+/// A value of up to this weight is kept whole (see [`weight`]).
 pub(super) const LIGHT: u64 = 12_000_000;
 
-/// Bytes in memory of an entry, of a list, and of an object, apart from their texts and with what is made of them.
+/// Estimated bytes in memory of an entry, of a list, and of an object, apart from their strings, including derived
+/// data.
 const ENTRY: u64 = 200;
 const OBJECT: u64 = 700;
 
-/// How much is kept, in bytes.
+/// Limits of what is kept, in bytes.
 struct Limits {
-    /// Of one text.
+    /// Of one string.
     text: usize,
-    /// Once so much is kept of all, of every further text only `short` is.
+    /// Above this total, further strings are limited to `short`.
     enough: usize,
-    /// Of a text in a value that is large already.
+    /// Of one string in a value that is already large.
     short: usize,
-    /// Once so much is kept of all, entries inside are left out.
+    /// Above this total, nested entries are dropped.
     full: usize,
-    /// A value that needs more is left out.
+    /// A value that needs more is dropped.
     most: usize,
-    /// Once what is kept weighs so much, entries inside are left out.
+    /// Above this weight, nested entries are dropped.
     heavy: u64,
-    /// A value that weighs more is left out.
+    /// A value with more weight is dropped.
     heaviest: u64,
 }
 
@@ -42,7 +43,7 @@ const LIMITS: Limits = Limits {
     heaviest: 2 * LIGHT,
 };
 
-/// What JSON weighs in memory, estimated: its bytes, and for what stands outside of texts more than its bytes.
+/// The estimated weight of JSON in memory: its bytes, plus a surcharge for syntax outside strings.
 pub(super) fn weight(bytes: &[u8]) -> u64 {
     let (mut at, mut sum) = (0, bytes.len() as u64);
     while at < bytes.len() {
@@ -75,23 +76,23 @@ fn entry(byte: u8) -> u64 {
 pub(super) struct Shortener {
     limits: Limits,
     kept: Vec<u8>,
-    /// What the kept entries weigh, apart from their bytes.
+    /// Weight of the kept entries apart from their bytes.
     weight: u64,
     dropped: u64,
     lost: bool,
     depth: usize,
     quoted: bool,
-    /// Bytes of an escape that are still to come.
+    /// Remaining bytes of an escape.
     escape: u8,
-    /// The escape's own bytes, where it is a code.
+    /// The digits of a `\u` escape.
     code: Vec<u8>,
-    /// The last escape was the first half of a character.
+    /// The last escape was the first half of a surrogate pair.
     half: bool,
-    /// What is kept of the present text.
+    /// Bytes kept of the current string.
     text: usize,
-    /// The rest of the present text is left out.
+    /// The rest of the current string is dropped.
     cutting: bool,
-    /// Entries are left out until the list or object at this depth closes.
+    /// Entries are dropped until the list or object at this depth closes.
     skipping: Option<usize>,
 }
 
@@ -142,7 +143,7 @@ impl Shortener {
         }
     }
 
-    /// What was kept, whether that is nothing, and how many bytes were left out.
+    /// The kept bytes, whether the value was dropped, and the number of dropped bytes.
     pub(super) fn finish(self) -> (Vec<u8>, bool, u64) {
         (if self.lost { Vec::new() } else { self.kept }, self.lost, self.dropped)
     }
@@ -164,7 +165,7 @@ impl Shortener {
         most.saturating_sub(self.text)
     }
 
-    /// A stretch of a text without marks.
+    /// A run of string content without quotes and backslashes.
     fn words(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -184,7 +185,7 @@ impl Shortener {
         self.dropped += (bytes.len() - count) as u64;
     }
 
-    /// Takes the beginning of a character back whose rest does not fit.
+    /// Removes the beginning of a character whose rest does not fit.
     fn uncut(&mut self) {
         if self.skipping.is_some() {
             return;
@@ -198,7 +199,7 @@ impl Shortener {
         }
     }
 
-    /// A quote or a backslash inside a text.
+    /// A quote or a backslash inside a string.
     fn mark(&mut self, byte: u8) {
         if byte == b'"' {
             self.quoted = false;
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_between_characters_and_the_rest_stays() {
+    fn a_long_string_is_cut_at_a_character_boundary() {
         for unit in ["x", "ü", "\u{1f600}", r"\n", r"\u00fc", r"\ud83d\ude00", r#"\""#] {
             for (lead, step) in [("", 1), ("a", 7), ("ab", 1_000), ("abc", 3)] {
                 let text = format!("{{\"a\":\"{lead}{}\",\"id\":\"z\"}}", unit.repeat(2_000));
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_value_stays_json_and_within_bounds() {
+    fn a_large_value_is_shortened_to_valid_json() {
         let entry = format!("{{\"k\":[\"{}\",{{}}]}}", "y".repeat(30));
         let items = vec![entry.as_str(); 500].join(", ");
         let (rest, gone, dropped) = short(&format!("{{\"m\":[{items}],\"id\":7}}"), 13);

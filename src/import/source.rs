@@ -1,4 +1,4 @@
-//! The bytes of a file, or of a part of it, through a small buffer: read forwards, with a look back at any place.
+//! Reads the bytes of a file, or of a part of it, through a small buffer: forwards, and again from any offset.
 //! Not for: what the bytes mean.
 
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,10 +6,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// Most bytes read at once.
 const STEP: usize = 256 << 10;
 
-/// Bytes read at once after a jump, so that single values in any order cost little. It doubles with every further read.
+/// Bytes of the first read after a jump, so that single values in any order are cheap. Doubles with every further read.
 const FIRST: usize = 8 << 10;
 
-/// What can be read from any place.
+/// An input that can be read from any offset.
 pub trait Input: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Input for T {}
@@ -18,13 +18,13 @@ impl<T: Read + Seek + Send> Input for T {}
 pub(super) struct Source {
     input: Box<dyn Input>,
     buffer: Vec<u8>,
-    /// How much of `buffer` is behind.
+    /// How much of `buffer` was consumed.
     at: usize,
-    /// The place in the file of the end of `buffer`.
+    /// The file offset of the end of `buffer`.
     end: u64,
-    /// Bytes of the next read.
+    /// Size of the next read in bytes.
     step: usize,
-    /// Nothing is read from this place on.
+    /// Offset at which reading ends.
     limit: u64,
 }
 
@@ -37,12 +37,12 @@ impl Source {
         Ok(source)
     }
 
-    /// The place in the file of the next byte.
+    /// The file offset of the next byte.
     pub(super) fn place(&self) -> u64 {
         self.end - (self.buffer.len() - self.at) as u64
     }
 
-    /// Goes to a place.
+    /// Goes to an offset.
     pub(super) fn go(&mut self, place: u64) -> io::Result<()> {
         let start = self.end - self.buffer.len() as u64;
         match place.checked_sub(start).and_then(|at| usize::try_from(at).ok()) {
@@ -59,12 +59,12 @@ impl Source {
         Ok(())
     }
 
-    /// Ends at a place from now on, or with `None` where the file does.
+    /// Ends at an offset from now on, or with `None` at the end of the file.
     pub(super) fn end_at(&mut self, limit: Option<u64>) {
         self.limit = limit.unwrap_or(u64::MAX);
     }
 
-    /// The bytes that come next; none at the end.
+    /// The next bytes; empty at the end.
     pub(super) fn next(&mut self) -> io::Result<&[u8]> {
         let room = usize::try_from(self.limit.saturating_sub(self.place())).unwrap_or(usize::MAX);
         if self.at == self.buffer.len() && room > 0 {
@@ -78,12 +78,12 @@ impl Source {
         Ok(&rest[..rest.len().min(room)])
     }
 
-    /// Leaves so many of them behind.
+    /// Consumes this many bytes.
     pub(super) fn pass(&mut self, count: usize) {
         self.at = (self.at + count).min(self.buffer.len());
     }
 
-    /// The next bytes without leaving them behind.
+    /// The next bytes without consuming them.
     pub(super) fn prefix(&mut self, most: u64) -> io::Result<Vec<u8>> {
         let place = self.place();
         let mut bytes = Vec::new();

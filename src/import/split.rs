@@ -1,5 +1,5 @@
-//! Cuts a stream into lines, or a JSON array into its elements, without understanding them, so that one broken element
-//! does not spoil the rest. What is too large comes shortened.
+//! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one broken element does
+//! not affect the rest. Large elements are shortened.
 //! Not for: reading the elements, or how they are shortened (`shorten`).
 
 use super::shorten::{LIGHT, Shortener, WHOLE, weight};
@@ -7,30 +7,30 @@ use super::source::Source;
 use memchr::{memchr, memchr2};
 use std::io;
 
-/// What separates the elements.
+/// The separator of the elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cutting {
-    /// The ends of lines.
+    /// Line ends.
     Lines,
-    /// The commas of an array whose `[` is behind.
+    /// The commas of an array whose `[` was consumed.
     Array,
-    /// The commas of an object whose `{` is behind; an element is a key with its value.
+    /// The commas of an object whose `{` was consumed; an element is a key with its value.
     Object,
-    /// Nothing: all is one element.
+    /// None: everything is one element.
     Nothing,
 }
 
 /// One element.
 pub(super) struct Element {
-    /// Its place in the file.
+    /// Its offset in the file.
     pub(super) place: u64,
-    /// Its bytes in the file.
+    /// Its size in the file in bytes.
     pub(super) size: u64,
     /// Its bytes, or those that were kept.
     pub(super) bytes: Vec<u8>,
-    /// What those weigh in memory.
+    /// Their weight in memory.
     pub(super) weight: u64,
-    /// Whether these are all.
+    /// How much was kept.
     pub(super) kept: Kept,
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Element {
 pub(super) enum Kept {
     /// All of it.
     Whole,
-    /// Its beginnings.
+    /// A shortened form.
     Part,
-    /// Nothing could be.
+    /// None given.
     Nothing,
 }
 
-/// The next element; none at the end. A cut-off last one comes as far as it goes.
+/// The next element; `None` at the end. A truncated last one is returned as far as it goes.
 pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<Element>> {
     let inner = matches!(cutting, Cutting::Array | Cutting::Object);
     if inner && !begins(source)? {
@@ -98,7 +98,7 @@ pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<E
     Ok(Some(Element { place, size, weight: weight(&bytes), bytes, kept }))
 }
 
-/// Passes over the elements that are left and counts them.
+/// Skips the remaining elements and counts them.
 pub(super) fn count(source: &mut Source, cutting: Cutting) -> io::Result<u64> {
     let inner = matches!(cutting, Cutting::Array | Cutting::Object);
     let mut count = 0;
@@ -125,7 +125,7 @@ pub(super) fn count(source: &mut Source, cutting: Cutting) -> io::Result<u64> {
     Ok(count)
 }
 
-/// Whether a value ends where the file does, and begins here. Nothing of it is kept.
+/// Whether the value that begins here ends with the file. Keeps nothing of it.
 pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
     let place = source.place();
     let mut ends = Ends { cutting: Cutting::Array, depth: 0, quoted: false, escaped: false, closed: false };
@@ -151,7 +151,7 @@ pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
     Ok(whole && ends.closed)
 }
 
-/// Where the list stands that this text's outermost object holds under a name: the place after its `[`.
+/// The offset after the `[` of the list that the outermost object holds under this name.
 pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
     let quoted = format!("\"{name}\"");
     memchr::memmem::find_iter(text, quoted.as_bytes()).find_map(|at| {
@@ -163,7 +163,7 @@ pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
     })
 }
 
-/// Passes over what stands between elements; false at the array's end.
+/// Skips separators between elements; false at the array's end.
 fn begins(source: &mut Source) -> io::Result<bool> {
     loop {
         let fresh = source.next()?;
@@ -180,13 +180,14 @@ fn begins(source: &mut Source) -> io::Result<bool> {
     }
 }
 
-/// Finds the end of an element over several reads. All marks are ASCII, so the place is always a character's border.
+/// Finds the end of an element over several reads. All delimiters are ASCII, so the offset is always a character
+/// boundary.
 struct Ends {
     cutting: Cutting,
     depth: usize,
     quoted: bool,
     escaped: bool,
-    /// For a single value: it is over.
+    /// For a single value: it is complete.
     closed: bool,
 }
 
@@ -204,7 +205,7 @@ impl Ends {
         }
     }
 
-    /// The place after the byte that closes a value.
+    /// The offset after the byte that closes a value.
     fn close(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = self.walk(bytes, |ends, byte| ends.depth == 1 && matches!(byte, b'}' | b']'))?;
         self.closed = true;
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_at_the_right_places() {
+    fn elements_are_split_at_separators() {
         let found = elements(r#" {"a":"],\"{"}, [1,[2]] ,3,, {"cut": "off"#, Cutting::Array);
         assert_eq!(found, [r#"{"a":"],\"{"}"#, "[1,[2]]", "3", r#"{"cut": "off"#]);
         assert_eq!(elements("]", Cutting::Array).len(), 0);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_one_value_and_nothing_more() {
+    fn a_document_is_exactly_one_value() {
         let whole = |text: &str| {
             let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
             is_whole(&mut source).unwrap()

@@ -1,5 +1,5 @@
-//! A look through a whole file of single messages for what any of them may say of its session: its source, its title, and
-//! whether messages name their parents. Nothing else is kept.
+//! A pass through a whole file of single messages for what any of them states about its session: its source, its title,
+//! and whether messages name their parents. Keeps nothing else.
 //! Not for: reading the messages.
 
 use super::lines::trimmed;
@@ -13,21 +13,21 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 
-/// Sessions of which something is kept, and the bytes of that.
+/// Most sessions with facts, and most bytes of those.
 const MOST: (usize, usize) = (100_000, 8 << 20);
 
-/// What a file says of a session.
+/// What a file states about a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Facts {
-    /// Where it comes from.
+    /// Its source.
     pub(super) source: Option<String>,
     /// Its title.
     pub(super) title: Option<String>,
-    /// Some message names its parent.
+    /// Whether any message names its parent.
     pub(super) tree: bool,
 }
 
-/// The fields that matter.
+/// The relevant fields.
 #[derive(Deserialize)]
 struct Light {
     session: Option<Value>,
@@ -38,7 +38,7 @@ struct Light {
     messages: Option<IgnoredAny>,
 }
 
-/// What the whole file says of each session of which it says anything.
+/// The facts of each session that the file states any about.
 pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option<String>, Facts>> {
     let (mut found, mut bytes): (HashMap<Option<String>, Facts>, usize) = (HashMap::new(), 0);
     if shape.cutting == Cutting::Nothing {

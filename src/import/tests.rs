@@ -1,4 +1,4 @@
-//! Every format by example, the exact return of our own, and hostile bytes.
+//! Every format by example, the round trip of our own, and malformed input.
 
 use super::*;
 use crate::domain::base::hash::Hash;
@@ -59,7 +59,7 @@ fn several_sessions_and_late_parents() {
 }
 
 #[test]
-fn bad_records_are_told_and_the_rest_goes_in() {
+fn bad_records_are_reported_and_the_rest_is_imported() {
     let lines = [
         r#"{"id":"1","role":"user","content":"a","parent":null}"#,
         r#"{"id":"2","role":"wizard","content":"b","parent":"1"}"#,
@@ -123,7 +123,7 @@ fn chat_messages() {
 }
 
 #[test]
-fn a_cut_array_keeps_what_came() {
+fn a_truncated_array_keeps_its_beginning() {
     let text = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"us"#;
     let reading = read(text.as_bytes(), "x.json").unwrap();
     assert_eq!(reading.transcripts[0].records.len(), 2);
@@ -157,7 +157,7 @@ fn odd_encodings() {
 }
 
 #[test]
-fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
+fn a_file_is_read_in_small_pieces_and_a_huge_line_is_shortened() {
     let line = |n: u32, words: &str| {
         let parent = n.checked_sub(1).map_or(json!(null), |n| json!(n.to_string()));
         json!({"id": n.to_string(), "parent": parent, "role": "user", "content": words, "session": "s"}).to_string()
@@ -183,7 +183,7 @@ fn a_file_comes_in_small_pieces_and_a_huge_line_is_cut_in_its_place() {
     assert!(skipped[0].place == "line 8" && skipped[0].why.contains("18874"), "{:?}", skipped[0]);
 }
 
-/// What a conversation of any size gives, and that no more than a portion of it is ready at a time.
+/// The records of a conversation of any size. Asserts that at most one portion is ready at a time.
 fn in_portions(text: String) -> Vec<Record> {
     let mut stream = open(Box::new(Cursor::new(text.into_bytes())), "x.json").unwrap();
     let mut seen: Vec<Record> = Vec::new();
@@ -198,8 +198,8 @@ fn in_portions(text: String) -> Vec<Record> {
 }
 
 #[test]
-fn a_conversation_larger_than_memory_comes_in_portions_and_is_the_same() {
-    // Once larger than is read whole, and once in parts that are not: by lines of their own.
+fn a_large_conversation_read_in_portions_is_the_same() {
+    // Once larger than what is read whole, and once as separate lines, which are not.
     let message = |n: u32| {
         let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
         json!({"role": role, "content": format!("{n} {}", "word ".repeat(n as usize % 700))})
@@ -223,7 +223,7 @@ fn a_conversation_larger_than_memory_comes_in_portions_and_is_the_same() {
 }
 
 #[test]
-fn a_conversation_that_breaks_off_keeps_what_came() {
+fn a_truncated_conversation_keeps_its_beginning() {
     let text = r#"{"id":"c","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"ro"#;
     let reading = read(text.as_bytes(), "x").unwrap();
     assert_eq!(reading.transcripts[0].source, "openai:c");
@@ -233,7 +233,7 @@ fn a_conversation_that_breaks_off_keeps_what_came() {
 }
 
 #[test]
-fn a_message_of_many_small_values_is_cut_and_its_words_stay() {
+fn a_message_of_many_small_values_is_cut_and_keeps_its_text() {
     for filler in ["[],", "{\"\":0},", "0,"] {
         let list = filler.repeat(1_000_000);
         let text = format!("{{\"x\":[{list}0],\"role\":\"user\",\"content\":\"words\"}}");
@@ -246,7 +246,7 @@ fn a_message_of_many_small_values_is_cut_and_its_words_stay() {
 }
 
 #[test]
-fn what_has_no_end_is_refused_by_how_it_begins() {
+fn an_endless_file_is_refused_by_its_beginning() {
     let noise: Vec<u8> = (0..PREFIX as u64).flat_map(|n| Hash::of(&n.to_le_bytes()).0).take(PREFIX).collect();
     for (bytes, why) in [
         (vec![0; PREFIX], "empty"),
@@ -262,7 +262,7 @@ fn what_has_no_end_is_refused_by_how_it_begins() {
     assert!(read(rubbish.as_bytes(), "x").unwrap_err().to_string().contains("line 1"));
 }
 
-/// Children by parent, in order: a tree apart from the order of unrelated records.
+/// Children by parent, in order: compares trees regardless of the order of unrelated records.
 fn family<'a>(nodes: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> HashMap<Option<&'a str>, Vec<&'a str>> {
     let mut family: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
     for (id, parent) in nodes {
@@ -272,7 +272,7 @@ fn family<'a>(nodes: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> HashMa
 }
 
 #[test]
-fn chatgpt_export_has_the_identical_tree_there_and_back() {
+fn a_chatgpt_export_round_trips_with_the_same_tree() {
     let made = chatgpt::export(3, 520);
     let reading = read(made.json.as_bytes(), "conversations.json").unwrap();
     assert_eq!((reading.format.as_str(), reading.skipped.len()), ("chatgpt", 0));
@@ -325,7 +325,7 @@ fn chatgpt_oddities() {
 }
 
 #[test]
-fn a_hundred_thousand_deep_in_any_order() {
+fn a_tree_100_000_deep_is_read_in_any_order() {
     let lines = |order: &mut dyn Iterator<Item = u32>| {
         let mut text = String::new();
         for n in order {
@@ -355,7 +355,7 @@ fn a_hundred_thousand_deep_in_any_order() {
 }
 
 #[test]
-fn the_demo_is_a_good_file() {
+fn the_demo_is_imported_without_notes() {
     let found = one(include_str!("../../assets/demo/session.jsonl"));
     assert!(found.records.len() >= 20);
     let wide = family(shape(&found).into_iter()).values().filter(|kids| kids.len() > 1).count();
@@ -471,7 +471,7 @@ proptest! {
     }
 
     #[test]
-    fn spoiled_files_never_panic_and_stay_trees(
+    fn corrupted_files_never_panic_and_stay_trees(
         which in 0_usize..3,
         spots in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..3), 1..12),
     ) {

@@ -1,9 +1,9 @@
-//! Reading `chat.completion.chunk` objects (and whole `chat.completion` objects) as servers really write them: nearly
-//! everything may be missing, null or of another type, and none of that is an error.
-//! Not for: taking events out of bytes (`sse`) or deciding how a call ended (`stream`).
+//! Reads `chat.completion.chunk` objects (and whole `chat.completion` objects) as servers send them in practice: nearly
+//! any field may be missing, null, or of another type, and none of that is an error.
+//! Not for: splitting bytes into events (`sse`) or deciding how a call ended (`stream`).
 
 use super::fault::Fault;
-use super::halves::{Joiner, Parsed, lossy};
+use super::surrogates::{Joiner, Parsed, lossy};
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::Delta;
 use crate::domain::call::usage::Usage;
@@ -11,25 +11,25 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What one object said.
+/// One fact read from an object.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Said {
-    /// Something for the receiver.
+pub enum ChunkItem {
+    /// A delta for the receiver.
     Delta(Delta),
     /// The finish reason, verbatim.
     Finish(String),
-    /// The server reports an error.
+    /// An error that the server reports.
     Fault(Fault),
 }
 
-/// Reads the objects of one answer; remembers which pieces belong to which tool call.
+/// Reads the objects of one answer and keeps track of which piece belongs to which tool call.
 pub struct Chunks {
     run: RunId,
     calls: Vec<Slot>,
     usage: Usage,
     text: Joiner,
     thought: Joiner,
-    /// The request that is answered, which names the tools on offer.
+    /// The request being answered; it names the tools on offer.
     request: Arc<[u8]>,
 }
 
@@ -42,7 +42,7 @@ struct Slot {
 }
 
 impl Chunks {
-    /// A reader for the answer of one run (its id seeds the ids of calls that have none).
+    /// A reader for the answer of one run. The run's id seeds the ids of calls that have none.
     #[must_use]
     pub fn new(run: RunId) -> Self {
         Self {
@@ -55,24 +55,24 @@ impl Chunks {
         }
     }
 
-    /// To this request: by the tools in it a repeated name is told from a piece.
+    /// Sets the request being answered. Its tools distinguish a repeated name from the next piece of a name.
     pub fn answer(&mut self, request: &Arc<[u8]>) {
         self.request = request.clone();
     }
 
-    /// What the server said that it used, so far.
+    /// The usage that the server reported so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Whether a call has no name.
+    /// Whether any call has no name.
     #[must_use]
-    pub fn nameless(&self) -> bool {
+    pub fn has_unnamed_call(&self) -> bool {
         self.calls.iter().any(|slot| slot.name.is_empty())
     }
 
-    /// Halves of characters so far that came without the other half.
+    /// Surrogate halves so far that arrived without their other half.
     #[must_use]
     pub fn lost_halves(&self) -> u32 {
         let args: u32 = self.calls.iter().map(|slot| slot.args.lost()).sum();
@@ -80,26 +80,26 @@ impl Chunks {
     }
 
     /// Reads one object.
-    pub fn read(&mut self, parsed: &Parsed) -> Vec<Said> {
+    pub fn read(&mut self, parsed: &Parsed) -> Vec<ChunkItem> {
         let mut out = Vec::new();
         let (value, plain) = (parsed.value(), parsed.plain());
-        out.extend(Fault::in_stream(&plain).map(Said::Fault));
-        out.extend(first_choice(&plain).and_then(Fault::in_stream).map(Said::Fault));
+        out.extend(Fault::in_stream(&plain).map(ChunkItem::Fault));
+        out.extend(first_choice(&plain).and_then(Fault::in_stream).map(ChunkItem::Fault));
         if let Some(choice) = first_choice(value) {
             self.choice(choice, &mut out);
         }
-        let mut out: Vec<Said> = out.into_iter().filter_map(|said| self.joined(said, parsed.marked())).collect();
+        let mut out: Vec<ChunkItem> = out.into_iter().filter_map(|said| self.joined(said, parsed.marked())).collect();
         let reported = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")]
             .into_iter()
             .flatten();
         for usage in reported {
-            self.used(usage, &mut out);
+            self.merge_usage(usage, &mut out);
         }
         out
     }
 
-    /// The answer is over: what stands for first halves that still wait.
-    pub fn finish(&mut self) -> Vec<Said> {
+    /// Ends the answer; returns replacement characters for first halves that are still waiting.
+    pub fn finish(&mut self) -> Vec<ChunkItem> {
         let mut rest = vec![Delta::Text(self.text.end().into()), Delta::Reasoning(self.thought.end().into())];
         rest.extend(self.calls.iter_mut().enumerate().map(|(at, slot)| {
             let index = u32::try_from(at).unwrap_or(u32::MAX);
@@ -109,48 +109,48 @@ impl Chunks {
             Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } => !text.is_empty(),
             _ => false,
         };
-        rest.into_iter().filter(holds).map(Said::Delta).collect()
+        rest.into_iter().filter(holds).map(ChunkItem::Delta).collect()
     }
 
-    /// With halves put together that came in different objects.
-    fn joined(&mut self, said: Said, marked: bool) -> Option<Said> {
+    /// Joins surrogate halves that arrived in different objects.
+    fn joined(&mut self, said: ChunkItem, marked: bool) -> Option<ChunkItem> {
         let clean = |text: String| if marked { lossy(&text) } else { text };
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
         Some(match said {
-            Said::Delta(Delta::Text(text)) => Said::Delta(Delta::Text(some(self.text.push(&text, marked))?)),
-            Said::Delta(Delta::Reasoning(text)) => {
-                Said::Delta(Delta::Reasoning(some(self.thought.push(&text, marked))?))
+            ChunkItem::Delta(Delta::Text(text)) => ChunkItem::Delta(Delta::Text(some(self.text.push(&text, marked))?)),
+            ChunkItem::Delta(Delta::Reasoning(text)) => {
+                ChunkItem::Delta(Delta::Reasoning(some(self.thought.push(&text, marked))?))
             }
-            Said::Delta(Delta::Call { index, id, name, args }) => {
+            ChunkItem::Delta(Delta::Call { index, id, name, args }) => {
                 let slot = self.calls.get_mut(index as usize)?;
                 let args = slot.args.push(&args, marked);
-                Said::Delta(Delta::Call { index, id: id.map(clean), name: name.map(clean), args })
+                ChunkItem::Delta(Delta::Call { index, id: id.map(clean), name: name.map(clean), args })
             }
-            Said::Finish(reason) => Said::Finish(clean(reason)),
-            other @ (Said::Delta(_) | Said::Fault(_)) => other,
+            ChunkItem::Finish(reason) => ChunkItem::Finish(clean(reason)),
+            other @ (ChunkItem::Delta(_) | ChunkItem::Fault(_)) => other,
         })
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Vec<Said>) {
+    fn choice(&mut self, choice: &Value, out: &mut Vec<ChunkItem>) {
         for place in ["delta", "message"] {
             if let Some(message) = choice.get(place).filter(|message| message.is_object()) {
                 self.message(message, out);
             }
         }
         if let Some(text) = choice.get("text").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            out.push(Said::Delta(Delta::Text(text.to_owned())));
+            out.push(ChunkItem::Delta(Delta::Text(text.to_owned())));
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
-            out.push(Said::Finish(super::clip(reason, 100)));
+            out.push(ChunkItem::Finish(super::clip(reason, 100)));
         }
     }
 
-    fn message(&mut self, message: &Value, out: &mut Vec<Said>) {
+    fn message(&mut self, message: &Value, out: &mut Vec<ChunkItem>) {
         let thought = ["reasoning_content", "reasoning"]
             .into_iter()
             .find_map(|name| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()));
         if let Some(text) = thought {
-            out.push(Said::Delta(Delta::Reasoning(text.to_owned())));
+            out.push(ChunkItem::Delta(Delta::Reasoning(text.to_owned())));
         }
         for name in ["content", "refusal"] {
             if let Some(content) = message.get(name) {
@@ -168,8 +168,8 @@ impl Chunks {
         }
     }
 
-    /// Which call a piece belongs to: by index; else by id; else it goes on with the last. A second id and name under
-    /// an index that is taken is another call: some gateways number every call 0.
+    /// The call that a piece belongs to: by index, else by id, else the last call. A second id and name under a used
+    /// index is another call, because some gateways number every call 0.
     fn slot(&mut self, call: &Value) -> usize {
         let index = call.get("index").and_then(Value::as_u64);
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -183,32 +183,32 @@ impl Chunks {
             Some(at) if id.is_empty() || self.calls[at].id == id || !named || !self.calls[at].begun => at,
             Some(at) if index.is_some() => {
                 let same = self.calls.iter().rposition(|slot| slot.index == index && slot.id == id);
-                same.unwrap_or_else(|| self.another(at, index, id))
+                same.unwrap_or_else(|| self.continue_or_open(at, index, id))
             }
             _ => self.open(index, id),
         }
     }
 
-    fn another(&mut self, at: usize, index: Option<u64>, id: &str) -> usize {
-        let invented = self.calls[at].id == self.invented(at);
+    fn continue_or_open(&mut self, at: usize, index: Option<u64>, id: &str) -> usize {
+        let invented = self.calls[at].id == self.generated_id(at);
         if invented { at } else { self.open(index, id) }
     }
 
     fn open(&mut self, index: Option<u64>, id: &str) -> usize {
         let at = self.calls.len();
-        let id = if id.is_empty() { self.invented(at) } else { id.to_owned() };
+        let id = if id.is_empty() { self.generated_id(at) } else { id.to_owned() };
         self.calls.push(Slot { index, id, name: String::new(), begun: false, args: Joiner::default() });
         at
     }
 
-    /// Nine letters and digits: the one form that every server takes back.
-    fn invented(&self, at: usize) -> String {
+    /// Nine letters and digits: the one form of id that every server accepts back.
+    fn generated_id(&self, at: usize) -> String {
         let hash =
             crate::domain::base::hash::Fields::new("call").text(&self.run.to_string()).number(at as u64).finish();
         hash.to_string()[..9].to_owned()
     }
 
-    fn call(&mut self, at: usize, function: &Value, out: &mut Vec<Said>) {
+    fn call(&mut self, at: usize, function: &Value, out: &mut Vec<ChunkItem>) {
         let slot = &mut self.calls[at];
         let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
         let repeated = !slot.name.is_empty() && slot.name == name && is_repeated(&self.request, name);
@@ -223,11 +223,11 @@ impl Chunks {
         if first || name.is_some() || !args.is_empty() {
             let id = first.then(|| slot.id.clone());
             let index = u32::try_from(at).unwrap_or(u32::MAX);
-            out.push(Said::Delta(Delta::Call { index, id, name, args }));
+            out.push(ChunkItem::Delta(Delta::Call { index, id, name, args }));
         }
     }
 
-    fn used(&mut self, value: &Value, out: &mut Vec<Said>) {
+    fn merge_usage(&mut self, value: &Value, out: &mut Vec<ChunkItem>) {
         let new = read_usage(value);
         let merged = Usage {
             prompt: new.prompt.or(self.usage.prompt),
@@ -238,14 +238,14 @@ impl Chunks {
         };
         if merged != self.usage {
             self.usage = merged;
-            out.push(Said::Delta(Delta::Usage(merged)));
+            out.push(ChunkItem::Delta(Delta::Usage(merged)));
         }
     }
 }
 
-/// Whether a piece that equals the whole name so far is the name once more, as some servers send it with each piece of the
-/// arguments, and not its next piece, as in `ls` and `ls` for `lsls`. It is a piece only where the name so far is no tool on
-/// offer and the doubled one begins the name of one.
+/// Whether a piece that equals the whole name so far repeats it, as some servers do with each piece of the arguments,
+/// rather than extending it (`ls` and `ls` for `lsls`). It extends the name only if the name so far is not an offered
+/// tool and the doubled name begins the name of one.
 fn is_repeated(request: &[u8], name: &str) -> bool {
     #[derive(Deserialize)]
     struct Request {
@@ -266,20 +266,20 @@ fn is_repeated(request: &[u8], name: &str) -> bool {
     offers(&|offered| offered == name) || !offers(&|offered| offered.starts_with(&doubled))
 }
 
-/// We ask for one answer; others, should a server send them, are passed over.
+/// We request one choice. If a server sends more, the others are ignored.
 fn first_choice(value: &Value) -> Option<&Value> {
     let choices = value.get("choices")?.as_array()?;
     choices.iter().find(|choice| choice.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0))
 }
 
-/// Content is a text, or a list of parts of which the texts count (and those under `thinking`, as thoughts).
-fn read_content(content: &Value, out: &mut Vec<Said>) {
+/// Content is a string or a list of parts. Text parts are the answer; `thinking` parts are reasoning.
+fn read_content(content: &Value, out: &mut Vec<ChunkItem>) {
     match content {
-        Value::String(text) if !text.is_empty() => out.push(Said::Delta(Delta::Text(text.clone()))),
+        Value::String(text) if !text.is_empty() => out.push(ChunkItem::Delta(Delta::Text(text.clone()))),
         Value::Array(parts) => {
             for part in parts {
                 match (part.get("thinking"), part.get("text")) {
-                    (Some(thinking), _) => out.extend(thought(thinking)),
+                    (Some(thinking), _) => out.extend(read_reasoning(thinking)),
                     (None, Some(text)) => read_content(text, out),
                     (None, None) => {
                         if let Value::String(_) = part {
@@ -293,7 +293,7 @@ fn read_content(content: &Value, out: &mut Vec<Said>) {
     }
 }
 
-fn thought(value: &Value) -> Option<Said> {
+fn read_reasoning(value: &Value) -> Option<ChunkItem> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -301,17 +301,17 @@ fn thought(value: &Value) -> Option<Said> {
         }
         _ => String::new(),
     };
-    (!text.is_empty()).then_some(Said::Delta(Delta::Reasoning(text)))
+    (!text.is_empty()).then_some(ChunkItem::Delta(Delta::Reasoning(text)))
 }
 
-/// The server's numbers, under the names that are in use. What is missing stays unknown.
+/// Reads the server's usage under every field name in use. Missing numbers stay unknown.
 #[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
-    // More than can be is bounded by the prompt later, and told; it must not be lost here.
+    // Impossibly large numbers are bounded by the prompt later and reported, so they must not be lost here.
     let most = |value: &Value| value.as_u64().filter(|whole| *whole > u64::from(u32::MAX)).map(|_| u32::MAX);
     let share = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(|n| count(n).or(most(n))));
-    // This one form tells what was cached beside the prompt, not within it.
+    // Only this format counts cached tokens in addition to the prompt rather than as part of it.
     let beside = if value.get("prompt_tokens").is_none() {
         ["/cache_read_input_tokens", "/cache_creation_input_tokens"].map(|path| number(&[path]).unwrap_or(0))
     } else {
@@ -354,7 +354,7 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    fn read_all(values: &[Value]) -> Vec<Said> {
+    fn read_all(values: &[Value]) -> Vec<ChunkItem> {
         let mut chunks = Chunks::new(RunId(Uuid::nil()));
         values.iter().flat_map(|value| chunks.read(&Parsed::from(value.clone()))).collect()
     }
@@ -363,15 +363,15 @@ mod tests {
         json!({"choices": [{"delta": delta}]})
     }
 
-    /// Calls as the receiver puts them together: (id, name, arguments).
+    /// Calls as the receiver assembles them: (id, name, arguments).
     fn calls(values: &[Value]) -> Vec<(String, String, String)> {
         together(read_all(values))
     }
 
-    fn together(all: Vec<Said>) -> Vec<(String, String, String)> {
+    fn together(all: Vec<ChunkItem>) -> Vec<(String, String, String)> {
         let mut found: Vec<(String, String, String)> = Vec::new();
         for said in all {
-            if let Said::Delta(Delta::Call { index, id, name, args }) = said {
+            if let ChunkItem::Delta(Delta::Call { index, id, name, args }) = said {
                 let at = index as usize;
                 if at == found.len() {
                     found.push((id.clone().expect("an id in the first piece"), String::new(), String::new()));
@@ -425,17 +425,17 @@ mod tests {
             json!("text"),
             json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
         ]);
-        let text = |t: &str| Said::Delta(Delta::Text(t.into()));
-        let thought = |t: &str| Said::Delta(Delta::Reasoning(t.into()));
+        let text = |t: &str| ChunkItem::Delta(Delta::Text(t.into()));
+        let thought = |t: &str| ChunkItem::Delta(Delta::Reasoning(t.into()));
         let expected = [
             text("a"),
             text("b"),
             text("c"),
-            thought("t"),
-            thought("r"),
-            thought("q"),
+            read_reasoning("t"),
+            read_reasoning("r"),
+            read_reasoning("q"),
             text("d"),
-            Said::Finish("stop".into()),
+            ChunkItem::Finish("stop".into()),
         ];
         assert_eq!(said, expected);
     }
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_comes_in_pieces_is_joined() {
+    fn name_pieces_are_joined() {
         let name = "read_file";
         for (a, b) in (0..=name.len()).flat_map(|a| (a..=name.len()).map(move |b| (a, b))) {
             let pieces = [
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_equals_the_name_so_far_is_judged_by_the_tools_on_offer() {
+    fn a_repeated_name_is_recognized_by_the_offered_tools() {
         for (offered, pieces, name) in [
             (&["lsls"][..], &["ls", "ls"][..], "lsls"),
             (&["ls"], &["ls", "ls"], "ls"),
@@ -517,7 +517,7 @@ mod tests {
                 .enumerate()
                 .map(|(at, part)| piece(Some(0), if at == 0 { "a" } else { "" }, part, " "))
                 .collect();
-            let said: Vec<Said> =
+            let said: Vec<ChunkItem> =
                 each(&pieces).into_iter().flat_map(|value| chunks.read(&Parsed::from(value))).collect();
             assert_eq!(together(said)[0].1, name, "{pieces:?} of {offered:?}");
         }
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_all_numbered_zero() {
+    fn calls_that_all_have_index_zero() {
         let pieces = [piece(Some(0), "a", "f", "{}"), piece(Some(0), "b", "g", "{}"), piece(Some(0), "", "", " ")];
         assert_eq!(calls(&each(&pieces)), [of("a", "f", "{}"), of("b", "g", "{} ")]);
     }
@@ -566,14 +566,14 @@ mod tests {
             json!({"choices": [{"error": {"message": "no"}, "delta": {}}]}),
         ] {
             assert!(
-                matches!(&read_all(std::slice::from_ref(&value))[0], Said::Fault(fault) if fault.message == "no"),
+                matches!(&read_all(std::slice::from_ref(&value))[0], ChunkItem::Fault(fault) if fault.message == "no"),
                 "{value}"
             );
         }
         assert!(read_all(&[json!({"error": null, "choices": []})]).is_empty());
     }
 
-    /// Pieces of a name; what a server says again once it is whole is not another piece.
+    /// Pieces of a name are joined. A name that is sent again once it is complete is not another piece.
     #[test]
     fn a_name_in_pieces_is_one_name() {
         for names in
@@ -583,7 +583,7 @@ mod tests {
             let mut chunks = Chunks::new(RunId(Uuid::nil()));
             let read: usize = each(&pieces).into_iter().map(|value| chunks.read(&Parsed::from(value)).len()).sum();
             assert_eq!(
-                (calls(&each(&pieces))[0].1.as_str(), chunks.nameless()),
+                (calls(&each(&pieces))[0].1.as_str(), chunks.has_unnamed_call()),
                 ("read_file", false),
                 "{read} {names:?}"
             );

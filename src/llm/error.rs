@@ -1,7 +1,7 @@
 //! Why a model cannot be asked.
 //! Not for: errors of servers (`fault`).
 
-/// Why a model cannot be asked at all. Never holds a key.
+/// Why a model is not available. Never contains a key.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
     /// A key is needed and none was found.
@@ -12,7 +12,7 @@ pub enum LlmError {
         /// Where it was looked for.
         looked: String,
     },
-    /// The command that gives the key failed.
+    /// The key command failed.
     #[error("the key command of profile {profile} failed: {why}")]
     KeyCommand {
         /// The profile.
@@ -20,7 +20,7 @@ pub enum LlmError {
         /// What went wrong.
         why: String,
     },
-    /// The base address cannot be used.
+    /// The base URL is invalid.
     #[error("the base_url of profile {profile} is not the address of a server: {why}")]
     Address {
         /// The profile.
@@ -28,7 +28,7 @@ pub enum LlmError {
         /// What is wrong with it.
         why: String,
     },
-    /// A header (or the key, which becomes one) has characters that no header can carry.
+    /// A header (or the key, which becomes one) contains characters that headers cannot have.
     #[error("the header {name} of profile {profile} has characters that can't be sent")]
     Header {
         /// The profile.
@@ -36,7 +36,7 @@ pub enum LlmError {
         /// The header's name.
         name: String,
     },
-    /// The HTTP client cannot be made.
+    /// The HTTP client cannot be created.
     #[error("the HTTP client can't be started: {0}")]
     Client(String),
     /// A recording cannot be read.
@@ -44,12 +44,12 @@ pub enum LlmError {
     Recording {
         /// Its path.
         path: String,
-        /// What went wrong, with the line where it is about one.
+        /// What went wrong, with the line number if it concerns a line.
         why: String,
     },
 }
 
-/// The first `limit` characters, with an ellipsis where something was left off.
+/// The first `limit` characters, with an ellipsis if the text was longer.
 pub(crate) fn clip(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();

@@ -1,25 +1,25 @@
-//! What servers write when they refuse: read from many shapes, sorted into a few kinds, each with what to do.
+//! Reads the errors of servers from their many formats and sorts them into a few kinds, each with a hint.
 //! Not for: deciding whether to try again (`retry`).
 
 use crate::domain::call::model::Quirk;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use serde_json::Value;
 
-/// A server's complaint, as far as it could be read.
+/// A server's error, as far as it could be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fault {
-    /// Its words.
+    /// Its message.
     pub message: String,
     /// Its `type`.
     pub kind: String,
     /// Its `code`, a number or a name.
     pub code: String,
-    /// The parameter that it is about.
+    /// The parameter that it concerns.
     pub param: String,
 }
 
 impl Fault {
-    /// The error in an object of a stream, if it is one.
+    /// The error in an object of a stream, if the object is one.
     #[must_use]
     pub fn in_stream(value: &Value) -> Option<Self> {
         match value.get("error") {
@@ -30,7 +30,7 @@ impl Fault {
         }
     }
 
-    /// The error in the body of a refused request; any text is one.
+    /// The error in the body of a refused request. Any text is one.
     #[must_use]
     pub fn in_body(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
@@ -63,27 +63,27 @@ impl Fault {
         if message.is_empty() {
             message = value.to_string();
         }
-        // OpenRouter keeps what the model's own server said in a text of its own.
+        // OpenRouter keeps the upstream server's error as a string of its own.
         if let Some(raw) = value.pointer("/metadata/raw").and_then(Value::as_str).filter(|raw| !raw.is_empty()) {
             message = format!("{message}: {}", Self::in_body(raw).message);
         }
         Self { message, kind: field("type"), code: field("code"), param: field("param") }
     }
 
-    /// Sorts it into a kind, where no request for an answer was made: it asks for no other body.
+    /// Sorts the error into a kind, for requests other than chat requests; proposes no quirk.
     #[must_use]
     pub fn sort(&self, status: Option<u16>) -> ProviderError {
         self.sort_for(status, &[])
     }
 
-    /// Sorts it into a kind. It asks for another body only where the request held what it refuses.
+    /// Sorts the error into a kind. Proposes a quirk only if the request contains the field that the server refuses.
     #[must_use]
     pub fn sort_for(&self, status: Option<u16>, request: &[u8]) -> ProviderError {
         let named = self.code.parse().ok().filter(|code| (400..600).contains(code));
         let status = status.filter(|status| *status != 200).or(named);
         let text = [&self.message, &self.kind, &self.code].map(|part| part.to_lowercase()).join(" \n");
         let kind = self.kind_of(status.unwrap_or_default(), &text, request);
-        // A path that is unknown there says more of base_url than of the request.
+        // An unknown path more likely means a wrong base_url than a bad request.
         let lost = kind == Kind::Refused && matches!(status, Some(404 | 405));
         let hint = hint(if lost { &Kind::Protocol } else { &kind }).to_owned();
         ProviderError { hint, what: self.sentence(status), kind, status }
@@ -110,7 +110,7 @@ impl Fault {
             || (status == 403 && !has(&["moderation", "flagged", "region", "country"]))
         {
             Kind::Auth
-        } else if let Some(quirk) = self.quirk(status, text).filter(|quirk| held(*quirk, request)) {
+        } else if let Some(quirk) = self.quirk(status, text).filter(|quirk| contains_field(*quirk, request)) {
             Kind::Body(quirk)
         } else if has(&MODEL) || (status == 404 && has(&["model"])) {
             Kind::Model
@@ -123,7 +123,7 @@ impl Fault {
         }
     }
 
-    /// The other body that the server asks for.
+    /// The quirk that the server's error asks for.
     fn quirk(&self, status: u16, text: &str) -> Option<Quirk> {
         if !matches!(status, 0 | 400 | 404 | 422 | 500 | 501) {
             return None;
@@ -156,7 +156,7 @@ impl Fault {
         }
     }
 
-    /// The complaint is about the name that it says first; the other is what it wants.
+    /// The error names the refused field first and the accepted one second.
     fn limit_quirk(&self, text: &str) -> Quirk {
         let (short, long) = (text.find("max_tokens"), text.find("max_completion_tokens"));
         let about_short = match self.param.as_str() {
@@ -168,8 +168,8 @@ impl Fault {
     }
 }
 
-/// Whether a request holds what a quirk would change.
-fn held(quirk: Quirk, request: &[u8]) -> bool {
+/// Whether a request contains the field that a quirk would change.
+fn contains_field(quirk: Quirk, request: &[u8]) -> bool {
     serde_json::from_slice(request).is_ok_and(|request| quirk.held_in(&request))
 }
 
@@ -230,7 +230,7 @@ const UNSUPPORTED: [&str; 18] = [
     "requires --",
 ];
 
-/// What to do, a sentence for each kind.
+/// What the user can do about each kind of error.
 #[must_use]
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
@@ -240,8 +240,8 @@ pub fn hint(kind: &Kind) -> &'static str {
         Kind::RateLimit => "Wait a moment and send it again, or choose another model.",
         Kind::Quota => "The account has no credit left: add credit, or choose another profile.",
         Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger window.",
-        Kind::Body(_) => "pleach can ask again in the form that the server wants.",
-        Kind::Refused => "Read what the server says; the overlay shows the request itself.",
+        Kind::Body(_) => "pleach can send it again in the format that the server accepts.",
+        Kind::Refused => "Read the server's message; the overlay shows the exact request.",
         Kind::Server => "The fault is on the server's side: try again, or choose another profile.",
         Kind::Protocol => "Is base_url the address of an OpenAI-compatible server? It usually ends in /v1.",
         Kind::Idle => "Try again; idle_timeout in the profile sets how long to wait.",
@@ -269,7 +269,7 @@ fn detail(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// A request that holds everything that a server may refuse.
+    /// A request with every field that a server may refuse.
     const FULL: &str = r#"{"max_tokens":1,"max_completion_tokens":1,"stream_options":{},"temperature":1,"tools":[],
         "messages":[{"role":"system"},{"role":"user"},{"role":"user"}]}"#;
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sorts_what_servers_say() {
+    fn server_errors_are_classified() {
         let cases = [
             (401, r#"{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}"#, Kind::Auth),
             (400, r#"{"error":{"message":"No connected db.","type":"no_db_connection","code":"400"}}"#, Kind::Auth),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_body_that_is_wanted() {
+    fn finds_the_requested_quirk() {
         let cases = [
             (
                 r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}"#,
@@ -389,7 +389,7 @@ mod tests {
         );
     }
 
-    /// The field of a request that a quirk is about.
+    /// The request field that a quirk concerns.
     fn refused(quirk: Quirk) -> &'static str {
         match quirk {
             Quirk::MaxCompletionTokens => "max_tokens",
@@ -402,25 +402,29 @@ mod tests {
     }
 
     #[test]
-    fn roles_that_were_not_sent_were_not_refused() {
+    fn a_role_that_was_not_sent_is_no_quirk() {
         let held = |quirk: Quirk, roles: &[&str]| {
             let messages: Vec<Value> = roles.iter().map(|role| serde_json::json!({ "role": role })).collect();
             quirk.held_in(&serde_json::json!({ "messages": messages }))
         };
         assert!(
-            held(Quirk::NoSystemRole, &["developer", "user"]) && !held(Quirk::NoSystemRole, &["user", "assistant"])
+            contains_field(Quirk::NoSystemRole, &["developer", "user"])
+                && !contains_field(Quirk::NoSystemRole, &["user", "assistant"])
         );
-        assert!(held(Quirk::DeveloperRole, &["system"]) && !held(Quirk::DeveloperRole, &["developer", "user"]));
+        assert!(
+            contains_field(Quirk::DeveloperRole, &["system"])
+                && !contains_field(Quirk::DeveloperRole, &["developer", "user"])
+        );
         for alternating in [&["system", "user", "assistant", "tool", "tool", "assistant"][..], &["user"], &[]] {
-            assert!(!held(Quirk::StrictAlternation, alternating), "{alternating:?}");
+            assert!(!contains_field(Quirk::StrictAlternation, alternating), "{alternating:?}");
         }
         for not in [&["user", "user"][..], &["system", "assistant"], &["user", "system", "user"]] {
-            assert!(held(Quirk::StrictAlternation, not), "{not:?}");
+            assert!(contains_field(Quirk::StrictAlternation, not), "{not:?}");
         }
     }
 
     #[test]
-    fn an_error_that_says_nothing_is_none() {
+    fn an_empty_error_is_not_an_error() {
         let said = |object: &str| Fault::in_stream(&serde_json::from_str(object).unwrap()).is_some();
         for none in [r#"{"error":{}}"#, r#"{"error":""}"#, r#"{"error":null}"#, "{}", "[]"] {
             assert!(!said(none), "{none}");
@@ -431,14 +435,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_path_hints_at_the_address() {
+    fn an_unknown_path_suggests_checking_the_url() {
         let error =
             Fault::in_body("{\"error\":{\"message\":\"Invalid URL (POST /chat/completions)\"}}").sort(Some(404));
         assert!(error.kind == Kind::Refused && error.hint.contains("/v1"), "{error:?}");
     }
 
     #[test]
-    fn what_the_model_server_said_is_kept() {
+    fn the_upstream_servers_error_is_kept() {
         let body = r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"slow down\"}}"}}}"#;
         let error = Fault::in_body(body).sort(Some(429));
         assert!(error.what.contains("Provider returned error: slow down"), "{}", error.what);

@@ -1,5 +1,5 @@
-//! What every call to a server shares: the TLS provider, the runtime, the client, addresses, headers, and taking secrets
-//! out of texts.
+//! Shared by all calls to servers: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
+//! texts.
 //! Not for: any request (`openai`, `models`).
 
 use super::{LlmError, clip, fault};
@@ -13,18 +13,18 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Characters that `ProviderError::what` may have.
-const WHAT: usize = 400;
-/// Characters that `Diagnostic::raw` may have.
-const RAW: usize = 2_000;
+/// Limit of `ProviderError::what` in characters.
+const MAX_MESSAGE: usize = 400;
+/// Limit of `Diagnostic::raw` in characters.
+const MAX_RAW: usize = 2_000;
 
-/// Makes ring the TLS provider of the process. May be called often; clients made here call it themselves.
+/// Installs ring as the TLS provider of the process. Idempotent; clients made here call it themselves.
 pub fn init() {
-    // An error says that there is one already, which is what is wanted.
+    // An error means that a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The runtime that all calls share.
+/// The runtime shared by all calls.
 pub(super) fn runtime() -> Result<&'static Runtime, ProviderError> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let made = RUNTIME.get_or_init(|| {
@@ -39,7 +39,7 @@ pub(super) fn problem(kind: Kind, what: impl Into<String>) -> ProviderError {
     ProviderError { hint: fault::hint(&kind).to_owned(), what: what.into(), kind, status: None }
 }
 
-/// A server as it is called: where, with which headers, and what must never be shown.
+/// A server's URL and headers, and the secrets that must never be shown.
 pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) base: Url,
@@ -55,14 +55,15 @@ impl Endpoint {
         let mut scrub: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
         scrub.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
         scrub.extend(base.password().map(str::to_owned));
-        // A key may stand in the query as well; a short value is none, and would hide other words.
+        // The query may hold a key too. A short value is not a key, and removing it would damage other text.
         scrub.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
-            // A pooled connection can die under a POST, and then nobody knows whether it was taken.
+            // A pooled connection can break during a POST, and then it is unknown whether the server received the
+            // request.
             .pool_max_idle_per_host(0)
             .tcp_nodelay(true)
             .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
@@ -71,8 +72,8 @@ impl Endpoint {
         Ok(Self { client, base, headers, scrub })
     }
 
-    /// The address of a path below the base; a query of the base stays.
-    pub(super) fn at(&self, path: &str) -> Url {
+    /// The URL of a path below the base; keeps the query of the base.
+    pub(super) fn url_for(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         let below = url.path().trim_end_matches('/');
         if !below.ends_with(path) {
@@ -82,32 +83,32 @@ impl Endpoint {
         url
     }
 
-    /// Where the server is, without user and password.
+    /// The server's URL without user and password.
     pub(super) fn place(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// An error as it may leave: no secrets, bounded.
+    /// Removes secrets from an error and bounds its length.
     pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
-        error.what = clip(&self.scrubbed(&error.what), WHAT);
+        error.what = clip(&self.scrubbed(&error.what), MAX_MESSAGE);
         error
     }
 
-    /// A diagnostic as it may leave: no secrets, bounded.
-    pub(super) fn clean_diagnostic(&self, told: Diagnostic) -> Diagnostic {
-        Diagnostic { raw: clip(&self.scrubbed(&told.raw), RAW), ..told }
+    /// Removes secrets from a diagnostic and bounds its length.
+    pub(super) fn clean_diagnostic(&self, diagnostic: Diagnostic) -> Diagnostic {
+        Diagnostic { raw: clip(&self.scrubbed(&diagnostic.raw), MAX_RAW), ..diagnostic }
     }
 
     pub(super) fn scrubbed(&self, text: &str) -> String {
         self.scrub.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
     }
 
-    /// A failure below HTTP; whether the connection was never made.
-    pub(super) fn broken(&self, error: reqwest::Error) -> ProviderError {
+    /// An error below HTTP. Distinguishes connections that were never made.
+    pub(super) fn transport_error(&self, error: reqwest::Error) -> ProviderError {
         let connecting = error.is_connect();
         let timeout = error.is_timeout();
-        let why = plainly(&chain(&error.without_url()));
+        let why = without_layers(&chain(&error.without_url()));
         let place = self.place();
         let what = match (connecting, timeout) {
             (true, true) => format!("no connection to {place}: it did not answer in time"),
@@ -118,14 +119,14 @@ impl Endpoint {
     }
 }
 
-/// Without what says nothing to a person: the layers through which an error came, and its number.
-fn plainly(why: &str) -> String {
+/// Removes the names of error layers and the error number, which mean nothing to users.
+fn without_layers(why: &str) -> String {
     let layers = ["error sending request: ", "client error (Connect): ", "tcp connect error: "];
     let plain = layers.iter().fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
     plain.split(" (os error ").next().unwrap_or(plain).to_owned()
 }
 
-/// An error with its causes, each said once.
+/// An error with its causes, without repetitions.
 pub(super) fn chain(error: &reqwest::Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_put_below_the_base() {
+    fn paths_are_appended_to_the_base() {
         for (base, expected) in [
             ("http://h/v1", "http://h/v1/chat/completions"),
             ("http://h/v1/", "http://h/v1/chat/completions"),
@@ -182,7 +183,7 @@ mod tests {
             ("http://h/x?api-version=1", "http://h/x/chat/completions?api-version=1"),
         ] {
             let endpoint = Endpoint::new(&profile(base), None).unwrap();
-            assert_eq!(endpoint.at("/chat/completions").as_str(), expected);
+            assert_eq!(endpoint.url_for("/chat/completions").as_str(), expected);
         }
     }
 
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_leave_no_text() {
+    fn secrets_are_removed_from_every_text() {
         let mut profile = profile("http://me:hunter2!@h/v1?key=canary-query");
         profile.headers.insert("x-api-key".into(), "canary-header".into());
         let key = SecretString::from("sk-canary");
@@ -205,12 +206,12 @@ mod tests {
         let text = format!("sk-canary canary-header hunter2! canary-query {}", "x".repeat(500));
         let error = endpoint.clean(problem(Kind::Auth, text));
         assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
-        assert_eq!(error.what.chars().count(), WHAT);
+        assert_eq!(error.what.chars().count(), MAX_MESSAGE);
         assert_eq!(endpoint.place(), "h");
     }
 
     #[test]
-    fn a_failure_is_told_without_its_layers() {
+    fn a_failure_is_reported_without_error_layers() {
         for (why, plain) in [
             (
                 "error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)",
@@ -221,12 +222,12 @@ mod tests {
             ("plain", "plain"),
             ("", ""),
         ] {
-            assert_eq!(plainly(why), plain);
+            assert_eq!(without_layers(why), plain);
         }
     }
 
     #[test]
-    fn what_is_taken_out_of_texts() {
+    fn secrets_taken_out_of_texts() {
         let mut profile = profile("http://h:81/v1?key=12345678&short=1234567");
         profile.headers.insert("x-long".into(), "eight---".into());
         profile.headers.insert("x-short".into(), "seven--".into());
@@ -239,9 +240,9 @@ mod tests {
         let none = Endpoint::new(&profile, Some(&SecretString::from(" "))).unwrap();
         assert!(none.headers.get(AUTHORIZATION).is_none() && endpoint.headers.get(AUTHORIZATION).is_some());
         assert!(endpoint.headers.values().all(HeaderValue::is_sensitive));
-        let told = Diagnostic { what: "eight---".into(), raw: format!("k{}", "y".repeat(3_000)) };
-        let told = endpoint.clean_diagnostic(told);
-        assert_eq!((told.what.as_str(), told.raw.chars().count()), ("eight---", RAW));
-        assert!(told.raw.starts_with("[redacted]y"));
+        let diagnostic = Diagnostic { what: "eight---".into(), raw: format!("k{}", "y".repeat(3_000)) };
+        let diagnostic = endpoint.clean_diagnostic(diagnostic);
+        assert_eq!((diagnostic.what.as_str(), diagnostic.raw.chars().count()), ("eight---", MAX_RAW));
+        assert!(diagnostic.raw.starts_with("[redacted]y"));
     }
 }

@@ -1,5 +1,5 @@
-//! Finding the key of a profile: an environment variable, else the first line of a command's output.
-//! Not for: keeping keys; nothing here is written, logged or shown.
+//! Finds the key of a profile: an environment variable, else the first line of a command's output.
+//! Not for: storing keys; nothing here is written, logged or shown.
 
 use super::{LlmError, clip};
 use crate::domain::call::model::Profile;
@@ -9,17 +9,17 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a key command may take.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit of a key command.
+pub const KEY_COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a command's output that are read.
-const OUTPUT: u64 = 64 * 1024;
+const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// The key of a profile; none where it names none, or the variable is empty and there is no command.
+/// The key of a profile; `None` if it names none, or if its variable is empty and it has no command.
 pub fn resolve(profile: &Profile, env: &dyn Fn(&str) -> Option<String>) -> Result<Option<SecretString>, LlmError> {
-    resolve_within(profile, env, PATIENCE)
+    resolve_within(profile, env, KEY_COMMAND_TIMEOUT)
 }
 
-/// As [`resolve`], with another patience for the command.
+/// Like [`resolve`], with another time limit for the command.
 pub fn resolve_within(
     profile: &Profile,
     env: &dyn Fn(&str) -> Option<String>,
@@ -37,7 +37,7 @@ pub fn resolve_within(
     if profile.needs_key { Err(missing(profile)) } else { Ok(None) }
 }
 
-/// The error that says where a key was looked for.
+/// The error that lists where a key was looked for.
 pub(super) fn missing(profile: &Profile) -> LlmError {
     let looked = match profile.api_key_env.trim() {
         "" => "the profile has neither api_key_env nor api_key_cmd".to_owned(),
@@ -58,7 +58,7 @@ fn run(command: &str, patience: Duration) -> Result<String, String> {
         kill(&mut child);
         return Err(format!("it took longer than {} s", patience.as_secs_f32()));
     };
-    // Children that it left behind may hold the pipes open; they are not waited for.
+    // Child processes that the command left behind may hold the pipes open; they are not waited for.
     let grace = Duration::from_secs(1);
     if !status.success() {
         let said = err.recv_timeout(grace).unwrap_or_default();
@@ -90,7 +90,7 @@ fn reader<R: Read + Send + 'static>(pipe: Option<R>) -> mpsc::Receiver<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            let _ = pipe.take(OUTPUT).read_to_end(&mut bytes);
+            let _ = pipe.take(MAX_OUTPUT).read_to_end(&mut bytes);
         }
         let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
     });
@@ -110,7 +110,7 @@ fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitSta
     }
 }
 
-/// The command and what it started.
+/// Kills the command and its child processes.
 fn kill(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hanging_command_is_given_up_with_its_children() {
+    fn a_hanging_command_is_killed_with_its_children() {
         let began = Instant::now();
         let hanging = profile("", "sleep 30 & sleep 30");
         let error = resolve_within(&hanging, &|_| None, Duration::from_millis(100)).unwrap_err();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_killed_has_ended() {
+    fn a_killed_command_has_ended() {
         use std::os::unix::process::CommandExt as _;
         let mut child = Command::new("sh").args(["-c", "sleep 30 & sleep 30"]).process_group(0).spawn().unwrap();
         kill(&mut child);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_looked_for_where_the_profile_says() {
+    fn a_key_is_found_where_the_profile_says() {
         let needs = |env: &str, cmd: &str| Profile { needs_key: true, ..profile(env, cmd) };
         for (profile, env, found) in [
             (profile("", ""), None, Ok(None)),

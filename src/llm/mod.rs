@@ -1,18 +1,18 @@
 //! Models: OpenAI-compatible servers, the offline model, recordings, embedders, and token counting.
-//! Not for: what a request says (`context::render`) or when one is made (`engine`).
+//! Not for: the content of a request (`context::render`) or when one is made (`engine`).
 //!
-//! A request is bytes that were made elsewhere and are posted unchanged; what comes back is read by our own tolerant
-//! decoder (`sse`, `chunk`, `stream`), because the packages at hand lose text, hide broken streams or panic.
+//! A request is bytes that are made elsewhere and posted unchanged. Responses are read by our own tolerant decoder
+//! (`sse`, `chunk`, `stream`), because the available packages lose text, hide broken streams, or panic.
 
 pub mod chunk;
 pub mod fault;
-pub mod halves;
 pub mod key;
 pub mod models;
 pub mod openai;
 pub mod retry;
 pub mod sse;
 pub mod stream;
+pub mod surrogates;
 
 mod body;
 pub mod counting;
@@ -32,7 +32,7 @@ use crate::domain::call::tokens::CountTokens;
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// The model behind a profile.
+/// The provider of a profile.
 pub fn provider(
     profile: &Profile,
     key: Option<SecretString>,

@@ -1,5 +1,5 @@
-//! What models a server has, and what can be known of them from their names.
-//! Not for: the shipped table of models (`config`) or choosing one.
+//! Lists a server's models, and derives encodings from their names.
+//! Not for: the built-in table of models (`config`) or choosing one.
 
 use super::http::{Endpoint, problem, runtime};
 use super::{LlmError, sdk};
@@ -11,15 +11,17 @@ use secrecy::SecretString;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Models that are taken from one server.
-const MOST: usize = 5_000;
+/// Most models read from one server.
+const MAX_MODELS: usize = 5_000;
 
-/// The models of a profile's server, in its order. A window that it does not tell is the profile's, or 0 (`assumed`).
+/// The models of a profile's server, in its order. If the server does not report a window, it is the profile's, or 0
+/// (`assumed`).
 pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<Vec<ModelInfo>, ProviderError> {
     let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
     let items = items(&answer);
-    let mut models: Vec<ModelInfo> = items.iter().take(MOST).filter_map(|item| read_model(item, profile)).collect();
+    let mut models: Vec<ModelInfo> =
+        items.iter().take(MAX_MODELS).filter_map(|item| read_model(item, profile)).collect();
     let llama = items.iter().any(|item| item.get("owned_by").and_then(Value::as_str) == Some("llamacpp"));
     if (llama || models.len() == 1)
         && models.iter().any(|model| model.source != "server")
@@ -33,7 +35,7 @@ pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) ->
     Ok(models)
 }
 
-/// Whether a server is there: how many models it has.
+/// Whether a server is reachable; returns the number of its models.
 pub fn probe(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<usize, ProviderError> {
     let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
@@ -50,11 +52,11 @@ async fn fetch(endpoint: &Endpoint, timeout: Duration) -> Result<Value, Provider
     let models = client.models();
     match tokio::time::timeout(timeout, models.list_byot::<Value>()).await {
         Ok(answer) => answer.map_err(|error| sdk::sort(endpoint, "the list of models", error)),
-        Err(_) => Err(sdk::late(endpoint, timeout)),
+        Err(_) => Err(sdk::timeout_error(endpoint, timeout)),
     }
 }
 
-/// llama.cpp tells the window that it was started with beside, not in, the OpenAI routes.
+/// llama.cpp reports its context window outside the OpenAI routes.
 async fn llama_window(endpoint: &Endpoint, timeout: Duration) -> Option<u32> {
     let mut url: Url = endpoint.base.clone();
     let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
@@ -115,7 +117,7 @@ fn number(item: &Value, paths: &[&str]) -> Option<u32> {
     })
 }
 
-/// `OpenRouter` tells dollars a token, as texts.
+/// `OpenRouter` gives prices in dollars per token, as strings.
 fn price(item: &Value) -> Option<Price> {
     let field = |name: &str| match item.pointer(&format!("/pricing/{name}"))? {
         Value::String(text) => text.parse::<f64>().ok(),
@@ -132,7 +134,7 @@ fn price(item: &Value) -> Option<Price> {
     })
 }
 
-/// Which vocabulary counts a model's tokens, and whether it is the model's own.
+/// The encoding that counts a model's tokens, and whether it is the model's own.
 #[must_use]
 pub fn encoding_of(model: &str) -> (Encoding, bool) {
     let lower = model.to_lowercase();
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_a_token_become_prices_a_million() {
+    fn prices_per_token_become_prices_per_million() {
         let priced = json!({"id": "a", "pricing": {"prompt": "0.000001", "completion": "0.000002"}});
         let price = read(&priced).price.unwrap();
         assert!((price.input - 1.0).abs() < 1e-9 && (price.output - 2.0).abs() < 1e-9);

@@ -1,12 +1,12 @@
-//! A call to an OpenAI-compatible server: the given bytes are posted as they are, and what comes back is handed on.
-//! Not for: reading the answer (`stream`), making the request's bytes (`context::render`).
+//! Calls an OpenAI-compatible server: posts the given bytes unchanged and passes on the response.
+//! Not for: reading the response (`stream`) or making the request's bytes (`context::render`).
 //!
-//! One POST is one attempt. Another follows only before the first event, only where the server said that the fault
-//! passes or the connection was never made, and never unannounced.
+//! One POST is one attempt. Another attempt is made only before the first event, only if the server reported a
+//! temporary fault or the connection was never made, and it is always announced.
 
 use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
-use super::stream::Reading;
+use super::stream::AnswerReader;
 use super::{LlmError, body, retry};
 use crate::domain::base::ids::RunId;
 use crate::domain::call::model::Profile;
@@ -22,21 +22,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
 /// Bytes of an error's body that are read.
-const ERROR_BODY: usize = 64 * 1024;
+const MAX_ERROR_BODY: usize = 64 * 1024;
 
-/// Bytes of an answer that are read; what came by then is kept.
-const ANSWER: usize = 64 * 1024 * 1024;
+/// Bytes of a response that are read. Text received by then is kept.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// How long things may take.
+/// Timeouts and intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// Without a byte, until a call is given up.
+    /// Time without a byte after which a call is given up.
     pub idle: Duration,
-    /// Without news for the sink.
+    /// Time without a delta after which the sink is called anyway.
     pub tick: Duration,
-    /// After a finish reason, until the stream's end is no longer waited for.
+    /// Time to wait for the end of the stream after a finish reason.
     pub after_finish: Duration,
-    /// Before the second attempt, where the server names no time; doubles from there.
+    /// Pause before the second attempt if the server names no time; doubles with each attempt.
     pub backoff: Duration,
 }
 
@@ -60,55 +60,55 @@ pub struct OpenAi {
 
 type Sink<'a> = dyn FnMut(Delta) -> bool + 'a;
 
-enum Waited<T> {
+enum WaitResult<T> {
     Ready(T),
     Late,
     Stopped,
 }
 
-/// What one POST came to before its first event.
+/// The result of one POST before its first event.
 enum Attempt {
     Open(Response),
-    Failed { error: ProviderError, again: Option<Again> },
+    Failed { error: ProviderError, again: Option<RetryHint> },
     Stopped,
 }
 
-/// Another attempt makes sense: after how long, where the server says so, and up to which attempt.
-struct Again {
+/// A possible retry: the delay that the server asked for, and the last attempt number allowed.
+struct RetryHint {
     wait: Option<Duration>,
     limit: u32,
 }
 
-struct Clock {
+struct Timer {
     start: Instant,
     first: Option<Instant>,
     attempts: u32,
 }
 
 impl OpenAi {
-    /// The server of a profile. The key goes to the profile's own host and nowhere else.
-    #[allow(clippy::needless_pass_by_value, reason = "whoever makes the provider has no more use for the key")]
+    /// The server of a profile. The key is sent only to the profile's own host.
+    #[allow(clippy::needless_pass_by_value, reason = "the caller does not need the key afterward")]
     pub fn new(profile: &Profile, key: Option<SecretString>) -> Result<Self, LlmError> {
         let endpoint = Endpoint::new(profile, key.as_ref())?;
         let idle = Duration::from_secs(u64::from(profile.idle_timeout.max(1)));
         Ok(Self { endpoint, attempts: profile.attempts.max(1), timing: Timing { idle, ..Timing::default() } })
     }
 
-    /// With other times.
+    /// With other timeouts.
     #[must_use]
     pub fn with_timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// The times in use.
+    /// The timeouts in use.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
     async fn call(&self, run: RunId, wire: &Wire, sink: &mut Sink<'_>) -> Outcome {
-        let mut clock = Clock { start: Instant::now(), first: None, attempts: 0 };
+        let mut clock = Timer { start: Instant::now(), first: None, attempts: 0 };
         loop {
             clock.attempts += 1;
             match self.attempt(run, wire, sink).await {
@@ -127,11 +127,11 @@ impl OpenAi {
         }
     }
 
-    /// How long to wait for the next attempt, if there is to be one.
-    fn wait(&self, run: RunId, again: Option<Again>, made: u32) -> Option<Duration> {
+    /// The pause before the next attempt; `None` if there is none.
+    fn wait(&self, run: RunId, again: Option<RetryHint>, made: u32) -> Option<Duration> {
         let again = again.filter(|again| made < self.attempts.min(again.limit))?;
         let wait = again.wait.unwrap_or_else(|| retry::backoff(run, made + 1, self.timing.backoff));
-        Some(wait).filter(|wait| *wait <= retry::LONGEST)
+        Some(wait).filter(|wait| *wait <= retry::MAX_WAIT)
     }
 
     async fn announce(&self, attempt: u32, wait: Duration, error: &ProviderError, sink: &mut Sink<'_>) -> bool {
@@ -139,8 +139,8 @@ impl OpenAi {
         if !sink(Delta::Retry { attempt, wait_ms, why: error.what.clone() }) {
             return false;
         }
-        let slept = self.patiently(std::future::pending::<()>(), wait, sink).await;
-        !matches!(slept, Waited::Stopped)
+        let slept = self.wait_stoppable(std::future::pending::<()>(), wait, sink).await;
+        !matches!(slept, WaitResult::Stopped)
     }
 
     async fn attempt(&self, run: RunId, wire: &Wire, sink: &mut Sink<'_>) -> Attempt {
@@ -148,24 +148,24 @@ impl OpenAi {
         let request = self
             .endpoint
             .client
-            .post(self.endpoint.at("/chat/completions"))
+            .post(self.endpoint.url_for("/chat/completions"))
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream")
             .header("idempotency-key", run.to_string())
             .headers(self.endpoint.headers.clone())
             .body(posted);
-        match self.patiently(request.send(), self.timing.idle, sink).await {
-            Waited::Stopped => Attempt::Stopped,
-            Waited::Late => Attempt::Failed { error: self.idle(), again: None },
-            Waited::Ready(Err(error)) => {
+        match self.wait_stoppable(request.send(), self.timing.idle, sink).await {
+            WaitResult::Stopped => Attempt::Stopped,
+            WaitResult::Late => Attempt::Failed { error: self.idle(), again: None },
+            WaitResult::Ready(Err(error)) => {
                 let connecting = error.is_connect();
-                let error = self.endpoint.broken(error);
+                let error = self.endpoint.transport_error(error);
                 let again = connecting && !unknown_host(&error.what);
-                let again = again.then_some(Again { wait: None, limit: retry::CONNECT_ATTEMPTS });
+                let again = again.then_some(RetryHint { wait: None, limit: retry::CONNECT_ATTEMPTS });
                 Attempt::Failed { error, again }
             }
-            Waited::Ready(Ok(response)) if response.status().is_success() => Attempt::Open(response),
-            Waited::Ready(Ok(response)) => self.refused(wire, response, sink).await,
+            WaitResult::Ready(Ok(response)) if response.status().is_success() => Attempt::Open(response),
+            WaitResult::Ready(Ok(response)) => self.refused(wire, response, sink).await,
         }
     }
 
@@ -174,26 +174,26 @@ impl OpenAi {
         if response.status().is_redirection() {
             return Attempt::Failed { error: self.redirected(status, response.headers()), again: None };
         }
-        let asked = retry::asked(response.headers(), now_ms());
+        let asked = retry::requested_wait(response.headers(), now_ms());
         let encoding = encoding(&response);
         let mut body = Vec::new();
-        while body.len() < ERROR_BODY {
-            match self.patiently(response.chunk(), Duration::from_secs(5).min(self.timing.idle), sink).await {
-                Waited::Stopped => return Attempt::Stopped,
-                Waited::Ready(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
-                Waited::Ready(_) | Waited::Late => break,
+        while body.len() < MAX_ERROR_BODY {
+            match self.wait_stoppable(response.chunk(), Duration::from_secs(5).min(self.timing.idle), sink).await {
+                WaitResult::Stopped => return Attempt::Stopped,
+                WaitResult::Ready(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
+                WaitResult::Ready(_) | WaitResult::Late => break,
             }
         }
-        body.truncate(ERROR_BODY);
+        body.truncate(MAX_ERROR_BODY);
         let fault = match body::packed(&body, encoding.as_deref()) {
             Some(name) => Fault::in_body(&format!("for the reason, see {}", body::packed_sentence(name))),
             None => Fault::in_body(&String::from_utf8_lossy(&body)),
         };
         let mut error = fault.sort_for(Some(status), &wire.bytes);
-        if let Some(wait) = asked.filter(|wait| *wait > retry::LONGEST) {
+        if let Some(wait) = asked.filter(|wait| *wait > retry::MAX_WAIT) {
             error.hint = format!("The server asks to wait {} s. {}", wait.as_secs(), error.hint);
         }
-        let again = retry::worth_it(status, &error.kind).then_some(Again { wait: asked, limit: u32::MAX });
+        let again = retry::is_retryable(status, &error.kind).then_some(RetryHint { wait: asked, limit: u32::MAX });
         Attempt::Failed { error, again }
     }
 
@@ -209,23 +209,23 @@ impl OpenAi {
         &self,
         (run, wire): (RunId, &Wire),
         mut response: Response,
-        mut clock: Clock,
+        mut clock: Timer,
         sink: &mut Sink<'_>,
     ) -> Outcome {
-        let mut reading = Reading::new(run).to(wire).encoded(encoding(&response).as_deref());
+        let mut reading = AnswerReader::new(run).to(wire).encoded(encoding(&response).as_deref());
         let mut stopped = !sink(Delta::Accepted);
-        let (mut events, mut event_at, mut room) = (0, Instant::now(), ANSWER);
-        while !stopped && !reading.over() {
+        let (mut events, mut event_at, mut room) = (0, Instant::now(), MAX_ANSWER);
+        while !stopped && !reading.is_over() {
             let limit = if reading.finished() {
                 self.timing.after_finish.saturating_sub(event_at.elapsed())
             } else {
                 self.timing.idle
             };
-            match self.patiently(response.chunk(), limit, sink).await {
-                Waited::Stopped => stopped = true,
-                Waited::Late if reading.finished() => break,
-                Waited::Late => reading.fail(self.idle()),
-                Waited::Ready(Ok(Some(bytes))) => {
+            match self.wait_stoppable(response.chunk(), limit, sink).await {
+                WaitResult::Stopped => stopped = true,
+                WaitResult::Late if reading.finished() => break,
+                WaitResult::Late => reading.fail(self.idle()),
+                WaitResult::Ready(Ok(Some(bytes))) => {
                     reading.feed(&bytes);
                     room = room.saturating_sub(bytes.len());
                     if room == 0 {
@@ -237,12 +237,12 @@ impl OpenAi {
                     }
                     stopped = !self.deliver(&mut reading, true, sink);
                 }
-                Waited::Ready(Ok(None)) => {
+                WaitResult::Ready(Ok(None)) => {
                     reading.end(None);
                     break;
                 }
-                Waited::Ready(Err(error)) => {
-                    reading.end(Some(self.endpoint.broken(error)));
+                WaitResult::Ready(Err(error)) => {
+                    reading.end(Some(self.endpoint.transport_error(error)));
                     break;
                 }
             }
@@ -258,7 +258,7 @@ impl OpenAi {
         self.closed(reading, stopped, &clock)
     }
 
-    fn closed(&self, reading: Reading, stopped: bool, clock: &Clock) -> Outcome {
+    fn closed(&self, reading: AnswerReader, stopped: bool, clock: &Timer) -> Outcome {
         let closed = reading.close();
         let error = closed.error.filter(|_| !stopped).map(|error| self.endpoint.clean(error));
         let end = if stopped { CallEnd::Cancelled } else { closed.end };
@@ -266,29 +266,34 @@ impl OpenAi {
         Outcome { any: closed.any, finish_reason, usage: closed.usage, ..clock.outcome(end, error) }
     }
 
-    /// Waits for something, up to a limit, and lets the sink stop it all the while.
-    async fn patiently<F: Future>(&self, future: F, limit: Duration, sink: &mut Sink<'_>) -> Waited<F::Output> {
+    /// Waits for a future up to a limit, and lets the sink cancel at any time.
+    async fn wait_stoppable<F: Future>(
+        &self,
+        future: F,
+        limit: Duration,
+        sink: &mut Sink<'_>,
+    ) -> WaitResult<F::Output> {
         let mut future = std::pin::pin!(future);
         let deadline = Instant::now() + limit;
         loop {
             let wake = (Instant::now() + self.timing.tick).min(deadline);
             tokio::select! {
                 biased;
-                done = &mut future => return Waited::Ready(done),
+                done = &mut future => return WaitResult::Ready(done),
                 () = sleep_until(wake) => {
                     if !sink(Delta::Tick) {
-                        return Waited::Stopped;
+                        return WaitResult::Stopped;
                     }
                     if Instant::now() >= deadline {
-                        return Waited::Late;
+                        return WaitResult::Late;
                     }
                 }
             }
         }
     }
 
-    /// Hands on what is there; bytes without news (comments) still let the receiver stop.
-    fn deliver(&self, reading: &mut Reading, tick: bool, sink: &mut Sink<'_>) -> bool {
+    /// Delivers the deltas read so far. Bytes without deltas (comments) still let the receiver cancel.
+    fn deliver(&self, reading: &mut AnswerReader, tick: bool, sink: &mut Sink<'_>) -> bool {
         let deltas = reading.take();
         if deltas.is_empty() && tick {
             return sink(Delta::Tick);
@@ -307,18 +312,18 @@ impl OpenAi {
 }
 
 impl Provider for OpenAi {
-    /// Must not be called from inside an async runtime; a plain thread is right.
+    /// Must not be called inside an async runtime; call it on a plain thread.
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
         match runtime() {
             Ok(runtime) => runtime.block_on(self.call(run, wire, sink)),
             Err(error) => {
-                Clock { start: Instant::now(), first: None, attempts: 0 }.outcome(CallEnd::Errored, Some(error))
+                Timer { start: Instant::now(), first: None, attempts: 0 }.outcome(CallEnd::Errored, Some(error))
             }
         }
     }
 }
 
-impl Clock {
+impl Timer {
     fn outcome(&self, end: CallEnd, error: Option<ProviderError>) -> Outcome {
         let ms = |from: Instant, to: Instant| u64::try_from((to - from).as_millis()).unwrap_or(u64::MAX);
         Outcome {
@@ -334,12 +339,12 @@ impl Clock {
     }
 }
 
-/// The compression that an answer's header names.
+/// The compression named in a response's header.
 fn encoding(response: &Response) -> Option<String> {
     response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).map(str::to_lowercase)
 }
 
-/// A name that is unknown now is unknown in a second.
+/// An unknown host name will still be unknown a second later.
 fn unknown_host(what: &str) -> bool {
     let what = what.to_lowercase();
     ["dns error", "lookup address", "name resolution", "certificate"].iter().any(|word| what.contains(word))
@@ -355,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_mend_in_a_second() {
+    fn permanent_faults_are_not_retried() {
         assert!(unknown_host("no connection to h: dns error: failed to lookup address information"));
         assert!(unknown_host("invalid peer certificate: UnknownIssuer"));
         assert!(!unknown_host("tcp connect error: Connection refused (os error 111)"));

@@ -1,4 +1,4 @@
-//! Whether and when a failed attempt is followed by another. Only ever before the first event of an answer.
+//! Decides whether and when to retry a failed attempt. Only before the first event of an answer.
 //! Not for: waiting (`openai`) or sorting errors (`fault`).
 
 use crate::domain::base::hash::Fields;
@@ -7,28 +7,28 @@ use crate::domain::call::provider::ProviderErrorKind as Kind;
 use reqwest::header::HeaderMap;
 use std::time::Duration;
 
-/// A server that asks for more than this is not waited for: the person decides.
-pub const LONGEST: Duration = Duration::from_mins(1);
-/// Attempts to connect, whatever the profile allows: a refused connection seldom mends by itself.
+/// If a server asks for a longer wait, no retry is made and the person decides.
+pub const MAX_WAIT: Duration = Duration::from_mins(1);
+/// Attempts to connect, whatever the profile allows: a refused connection rarely recovers by itself.
 pub const CONNECT_ATTEMPTS: u32 = 2;
 
-/// Whether an answer with this status and kind of error may be tried again.
+/// Whether a response with this status and kind of error may be retried.
 #[must_use]
-pub fn worth_it(status: u16, kind: &Kind) -> bool {
+pub fn is_retryable(status: u16, kind: &Kind) -> bool {
     let passing = matches!(status, 408 | 409 | 429) || (status >= 500 && !matches!(status, 501 | 505));
     passing && matches!(kind, Kind::RateLimit | Kind::Server | Kind::Refused)
 }
 
-/// How long the server asks to wait, where it does. `now` is in milliseconds since 1970.
+/// The wait that the server asks for, if any. `now` is in milliseconds since 1970.
 #[must_use]
-pub fn asked(headers: &HeaderMap, now: i64) -> Option<Duration> {
+pub fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()).and_then(|ms| seconds(ms / 1000.0));
     millis.or_else(|| {
         ["retry-after", "llm_provider-retry-after"]
             .into_iter()
             .filter_map(text)
-            .find_map(|value| value.parse::<f64>().ok().and_then(seconds).or_else(|| until(value, now)))
+            .find_map(|value| value.parse::<f64>().ok().and_then(seconds).or_else(|| until_date(value, now)))
     })
 }
 
@@ -36,16 +36,16 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn until(date: &str, now: i64) -> Option<Duration> {
+fn until_date(date: &str, now: i64) -> Option<Duration> {
     let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
     u64::try_from(at.as_millisecond() - now).ok().or(Some(0)).map(Duration::from_millis)
 }
 
-/// The wait before attempt `next` (from 2): doubling from `base`, and spread by up to a quarter either way, so that
-/// many clients do not come back together. The spread comes from the run's id.
+/// The pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter either way, so that
+/// many clients do not return at once. The jitter derives from the run's id.
 #[must_use]
 pub fn backoff(run: RunId, next: u32, base: Duration) -> Duration {
-    let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(LONGEST / 2);
+    let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(MAX_WAIT / 2);
     let spread = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];
     full.mul_f64(0.75 + 0.5 * f64::from(spread) / 255.0)
 }
@@ -59,7 +59,7 @@ mod tests {
     fn asked_by(name: &'static str, value: &'static str, now: i64) -> Option<Duration> {
         let mut headers = HeaderMap::new();
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-        asked(&headers, now)
+        requested_wait(&headers, now)
     }
 
     #[test]
@@ -76,19 +76,19 @@ mod tests {
     }
 
     #[test]
-    fn backoff_grows_and_is_spread() {
+    fn backoff_grows_and_has_jitter() {
         let base = Duration::from_millis(500);
         let runs: Vec<RunId> = (0..50).map(|n| RunId(Uuid::from_u128(n))).collect();
         let second: std::collections::HashSet<Duration> = runs.iter().map(|run| backoff(*run, 2, base)).collect();
         assert!(second.len() > 20);
         assert!(second.iter().all(|wait| (375..=625).contains(&wait.as_millis())));
         assert!(backoff(runs[0], 4, base) > Duration::from_millis(1_400));
-        assert!(backoff(runs[0], 99, base) <= LONGEST);
+        assert!(backoff(runs[0], 99, base) <= MAX_WAIT);
     }
 
     #[test]
-    fn only_passing_faults_are_worth_it() {
-        let passing: Vec<u16> = (200..600).filter(|status| worth_it(*status, &Kind::Refused)).collect();
+    fn only_temporary_faults_are_retried() {
+        let passing: Vec<u16> = (200..600).filter(|status| is_retryable(*status, &Kind::Refused)).collect();
         let expected: Vec<u16> =
             [408, 409, 429].into_iter().chain((500..600).filter(|s| *s != 501 && *s != 505)).collect();
         assert_eq!(passing, expected);
@@ -104,7 +104,7 @@ mod tests {
             (Kind::Protocol, false),
             (Kind::Idle, false),
         ] {
-            assert_eq!(worth_it(503, &kind), again, "{kind:?}");
+            assert_eq!(is_retryable(503, &kind), again, "{kind:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! async-openai's client as it is used here: nothing from the environment, no hidden retries, errors with their status.
-//! Not for: chat requests, whose bytes are made elsewhere (`openai`).
+//! Configures async-openai's client: nothing from the environment, no hidden retries, errors with their status. Not
+//! for: chat requests, whose bytes are made elsewhere (`openai`).
 
 use super::fault::Fault;
 use super::http::{Endpoint, problem};
@@ -11,12 +11,12 @@ use reqwest::Response;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
-/// What went wrong, carried through the client's own error type.
+/// An error carried through the client's own error type.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.what)]
 struct Refusal(ProviderError);
 
-/// The client's settings: only what the profile says.
+/// The client's settings, taken only from the profile.
 pub(super) struct Settings {
     base: String,
     query: Vec<(String, String)>,
@@ -57,17 +57,17 @@ impl Settings {
     }
 }
 
-/// A client of an endpoint: each call is one request.
+/// A client of an endpoint. Each call is one request.
 pub(super) fn client(endpoint: &Endpoint) -> Client<Settings> {
     let http = endpoint.client.clone();
     let service = tower::service_fn(move |request: HttpRequestFactory| {
         let http = http.clone();
-        async move { once(&http, request.build().await?).await }
+        async move { send_once(&http, request.build().await?).await }
     });
     Client::with_config(Settings::of(endpoint)).with_http_service(service)
 }
 
-async fn once(http: &reqwest::Client, request: reqwest::Request) -> Result<Response, OpenAIError> {
+async fn send_once(http: &reqwest::Client, request: reqwest::Request) -> Result<Response, OpenAIError> {
     let response = http.execute(request).await?;
     let status = response.status();
     if status.is_success() {
@@ -78,10 +78,10 @@ async fn once(http: &reqwest::Client, request: reqwest::Request) -> Result<Respo
     Err(OpenAIError::Boxed(Box::new(Refusal(error))))
 }
 
-/// The client's error as ours, free of secrets; `what` is what was asked for, as in "the list of models".
+/// The client's error as a `ProviderError`, without secrets. `what` names the request, as in "the list of models".
 pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> ProviderError {
     let sorted = match error {
-        OpenAIError::Reqwest(error) => endpoint.broken(error),
+        OpenAIError::Reqwest(error) => endpoint.transport_error(error),
         OpenAIError::Boxed(error) => match error.downcast::<Refusal>() {
             Ok(refusal) => refusal.0,
             Err(error) => problem(Kind::Protocol, error.to_string()),
@@ -94,8 +94,8 @@ pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> Provi
     endpoint.clean(sorted)
 }
 
-/// The error of a server that took too long.
-pub(super) fn late(endpoint: &Endpoint, patience: std::time::Duration) -> ProviderError {
+/// The error for a timeout.
+pub(super) fn timeout_error(endpoint: &Endpoint, patience: std::time::Duration) -> ProviderError {
     let what = format!("{} did not answer within {} s", endpoint.place(), patience.as_secs_f32());
     endpoint.clean(problem(Kind::Connect, what))
 }

@@ -1,29 +1,29 @@
-//! Server-sent events, byte by byte: takes what servers send, not only what the specification allows.
-//! Not for: what an event means (`chunk`) or when a stream is over (`stream`).
+//! Decodes server-sent events byte by byte. Accepts what servers send, not only what the specification allows.
+//! Not for: the meaning of an event (`chunk`) or the end of a stream (`stream`).
 //!
-//! LF, CR LF and CR end a line; a BOM at the start, comments, a missing space after the colon and data in several lines
-//! are fine; a line with invalid UTF-8 keeps its place with U+FFFD; the last event needs no blank line. Each byte is
-//! looked at once and copied at most twice.
+//! LF, CR LF and CR end a line. A BOM at the start, comments, a missing space after the colon, and data in several
+//! lines are accepted. A line with invalid UTF-8 is kept with U+FFFD. The last event needs no blank line. Each byte is
+//! examined once and copied at most twice.
 
 use std::borrow::Cow;
 
-/// Bytes of data that one event may have; what is beyond is dropped and the event says so.
+/// Limit of an event's data in bytes; the rest is dropped and the event is marked as cut.
 pub const MAX_EVENT: usize = 16 * 1024 * 1024;
-/// Bytes of a line that are kept: enough that a longer one always has too much data.
+/// Limit of a line in bytes: any longer line exceeds the data limit too.
 const MAX_LINE: usize = MAX_EVENT + 64;
-/// Bytes of a line that is no UTF-8 that are kept beside its text.
+/// Bytes kept of a line that is not UTF-8, in addition to its text.
 const MAX_BROKEN: usize = 4096;
 
 /// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Event {
-    /// The `event:` field, empty when there was none.
+    /// The `event:` field; empty if absent.
     pub name: String,
     /// The `data:` lines, joined by `\n`.
     pub data: String,
-    /// The event was longer than [`MAX_EVENT`]; its data is only the beginning.
+    /// Whether the event exceeded [`MAX_EVENT`]; if so, its data is only the beginning.
     pub cut: bool,
-    /// The beginning of its first line that is no UTF-8, as it came; in `data` U+FFFD stands for the bytes.
+    /// The original beginning of its first line that is not UTF-8; `data` has U+FFFD for the bytes.
     pub broken: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Decoder {
         Self::default()
     }
 
-    /// Takes the next bytes; gives the events that they complete.
+    /// Takes the next bytes and returns the events that they complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         let mut rest = bytes;
@@ -70,7 +70,7 @@ impl Decoder {
         events
     }
 
-    /// The stream is over: gives the event that was not ended by a blank line, if there is one.
+    /// Ends the stream; returns the last event if no blank line ended it.
     pub fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             let _ = self.end_line();
@@ -78,7 +78,7 @@ impl Decoder {
         self.dispatch()
     }
 
-    /// Bytes looked at and copied so far; stays proportional to the bytes fed.
+    /// Bytes examined and copied so far; proportional to the bytes fed.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_utf8_costs_its_own_line_only() {
+    fn invalid_utf8_affects_only_its_line() {
         assert_eq!(data(b"data: a\xFFb\n\ndata: fine\n\n"), ["a\u{fffd}b", "fine"]);
     }
 

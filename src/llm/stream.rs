@@ -1,50 +1,51 @@
-//! From the bytes of an answer to deltas and an end: Open → First → Streaming → Complete, Truncated or Errored.
-//! Not for: the network (`openai`). Pure, so that every split of every stream can be tried.
+//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated or Errored. Not
+//! for: the network (`openai`). Pure, so that every split of every stream can be tested.
 //!
-//! Only a finish reason or `[DONE]` makes an answer complete, and an answer without a word or a call never is one. A piece
-//! that cannot be read ends the answer: what follows would hide the hole. What could not be taken as it came is told as a
-//! diagnostic. A body that is no event stream is recognised by its first bytes (`body`), whatever its content type says.
+//! Only a finish reason or `[DONE]` makes an answer complete, and an answer without text or a call never is. An
+//! unreadable piece ends the answer, because later text would hide the gap. Pieces that could not be used as received
+//! are reported as diagnostics. A body that is not an event stream is recognized by its first bytes (`body`), whatever
+//! its content type.
 
-use super::body::{KEPT, Shape, no_stream, packed_problem, recognise, shown};
-use super::chunk::{Chunks, Said};
+use super::body::{BodyKind, MAX_KEPT, display_bytes, no_stream, packed_problem, recognize};
+use super::chunk::{ChunkItem, Chunks};
 use super::clip;
 use super::fault::Fault;
-use super::halves::Parsed;
 use super::http::problem;
 use super::sse::{Event, MAX_EVENT};
+use super::surrogates::Parsed;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{CallEnd, Delta, Diagnostic, ProviderError, ProviderErrorKind as Kind, Wire};
 use crate::domain::call::usage::Usage;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Data of events by which some servers keep a connection open, though a comment would do.
+/// Data of events that some servers send to keep a connection open, in place of comments.
 const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 
 /// Reads one answer.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about what came")]
-pub struct Reading {
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the response")]
+pub struct AnswerReader {
     chunks: Chunks,
-    shape: Shape,
+    shape: BodyKind,
     out: Vec<Delta>,
     any: bool,
     events: u64,
     done: bool,
     finish: Option<String>,
     error: Option<ProviderError>,
-    /// The request that is answered.
+    /// The request being answered.
     request: Option<Arc<[u8]>>,
-    /// The compression that the answer's header names.
+    /// The compression named in the response's header.
     encoding: Option<String>,
     /// The beginning of the body, until the first event.
     head: Vec<u8>,
-    /// Words or a call came.
+    /// Text or a call arrived.
     spoken: bool,
-    /// A piece could not be read, and the answer ends there.
+    /// A piece was unreadable, which ended the answer.
     cut: bool,
-    /// Bytes that are no UTF-8 were told of.
+    /// Bytes that are not UTF-8 were reported.
     told_bytes: bool,
-    /// The last object with half a character.
+    /// The last object with a lone surrogate half.
     marked: String,
     /// The object with the first half that found no partner.
     halved: Option<String>,
@@ -52,26 +53,26 @@ pub struct Reading {
 
 /// How an answer ended.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Closed {
-    /// The end.
+pub struct AnswerEnd {
+    /// The kind of end.
     pub end: CallEnd,
-    /// Whether anything of an answer came.
+    /// Whether any part of an answer arrived.
     pub any: bool,
     /// The finish reason.
     pub finish: Option<String>,
-    /// What the server said that it used.
+    /// The usage that the server reported.
     pub usage: Usage,
-    /// Why it failed, or stopped before its end. Not yet bounded, nor free of secrets.
+    /// Why it failed or ended early. Not yet bounded; may contain secrets.
     pub error: Option<ProviderError>,
 }
 
-impl Reading {
-    /// At the start of an answer.
+impl AnswerReader {
+    /// A reader at the start of an answer.
     #[must_use]
     pub fn new(run: RunId) -> Self {
         Self {
             chunks: Chunks::new(run),
-            shape: Shape::Unknown(Vec::new()),
+            shape: BodyKind::Unknown(Vec::new()),
             out: Vec::new(),
             any: false,
             events: 0,
@@ -89,14 +90,14 @@ impl Reading {
         }
     }
 
-    /// To this request: by it a refusal in the answer is judged, and a repeated name of a tool.
+    /// Sets the request, which is needed to judge refusals in the answer and repeated tool names.
     #[must_use]
     pub fn to(mut self, request: &Wire) -> Self {
         self.chunks.answer(&request.bytes);
         Self { request: Some(request.bytes.clone()), ..self }
     }
 
-    /// With this `content-encoding`.
+    /// Sets the `content-encoding`.
     #[must_use]
     pub fn encoded(self, encoding: Option<&str>) -> Self {
         Self { encoding: encoding.map(str::to_owned), ..self }
@@ -105,9 +106,9 @@ impl Reading {
     /// Takes the next bytes of the body.
     pub fn feed(&mut self, bytes: &[u8]) {
         match &mut self.shape {
-            Shape::Events(decoder) => {
+            BodyKind::Events(decoder) => {
                 if self.events == 0 {
-                    let room = KEPT.saturating_sub(self.head.len());
+                    let room = MAX_KEPT.saturating_sub(self.head.len());
                     self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 }
                 let events = decoder.feed(bytes);
@@ -115,20 +116,20 @@ impl Reading {
                     self.event(&event);
                 }
             }
-            Shape::Json(kept) => {
+            BodyKind::Json(kept) => {
                 let room = MAX_EVENT.saturating_sub(kept.len());
                 kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
-            Shape::Page(kept) => {
-                let room = KEPT.saturating_sub(kept.len());
+            BodyKind::Page(kept) => {
+                let room = MAX_KEPT.saturating_sub(kept.len());
                 kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                self.done = kept.len() >= KEPT;
+                self.done = kept.len() >= MAX_KEPT;
             }
-            Shape::Packed(_) => {}
-            Shape::Unknown(kept) => {
+            BodyKind::Packed(_) => {}
+            BodyKind::Unknown(kept) => {
                 kept.extend_from_slice(bytes);
-                if let Some(shape) = recognise(kept) {
-                    if let Shape::Packed(name) = shape {
+                if let Some(shape) = recognize(kept) {
+                    if let BodyKind::Packed(name) = shape {
                         self.fail(packed_problem(name));
                         return;
                     }
@@ -145,13 +146,13 @@ impl Reading {
         std::mem::take(&mut self.out)
     }
 
-    /// Nothing more is wanted: `[DONE]`, an error, or enough of a page.
+    /// Whether reading can stop: after `[DONE]`, an error, or enough of a web page.
     #[must_use]
-    pub fn over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.done || self.error.is_some()
     }
 
-    /// A finish reason came; only usage and `[DONE]` are still waited for, and not for long.
+    /// Whether a finish reason arrived; only usage and `[DONE]` are still waited for, briefly.
     #[must_use]
     pub fn finished(&self) -> bool {
         self.finish.is_some()
@@ -163,21 +164,21 @@ impl Reading {
         self.events
     }
 
-    /// The body ended. `broken` says why, when it did not end by itself.
+    /// Ends the body. `broken` gives the reason if it did not end by itself.
     pub fn end(&mut self, broken: Option<ProviderError>) {
-        match std::mem::replace(&mut self.shape, Shape::Unknown(Vec::new())) {
-            Shape::Events(mut decoder) => {
-                if let Some(event) = decoder.finish().filter(|_| !self.over()) {
+        match std::mem::replace(&mut self.shape, BodyKind::Unknown(Vec::new())) {
+            BodyKind::Events(mut decoder) => {
+                if let Some(event) = decoder.finish().filter(|_| !self.is_over()) {
                     self.event(&event);
                 }
             }
-            Shape::Json(body) => self.whole(&body),
-            Shape::Page(body) => {
+            BodyKind::Json(body) => self.whole(&body),
+            BodyKind::Page(body) => {
                 let page = String::from_utf8_lossy(&body).into_owned();
                 self.fail(problem(Kind::Protocol, format!("the server answered with a web page: {}", show(&page))));
             }
-            Shape::Unknown(kept) => self.head.extend(kept),
-            Shape::Packed(_) => {}
+            BodyKind::Unknown(kept) => self.head.extend(kept),
+            BodyKind::Packed(_) => {}
         }
         for said in self.chunks.finish() {
             self.said(said);
@@ -195,14 +196,14 @@ impl Reading {
         }
     }
 
-    /// Whether half a character was lost and not told of.
+    /// Whether a surrogate half was lost and not reported.
     fn lost(&self) -> bool {
         self.chunks.lost_halves() > 0 && !self.marked.is_empty()
     }
 
-    /// The end, once the body ended or was given up.
+    /// The outcome, once the body ended or was given up.
     #[must_use]
-    pub fn close(self) -> Closed {
+    pub fn close(self) -> AnswerEnd {
         let natural = self.natural();
         let limited = self.finish.as_deref().is_some_and(is_limit);
         let (end, error) = match (self.error, self.done || self.finish.is_some()) {
@@ -225,16 +226,16 @@ impl Reading {
                 )),
             ),
         };
-        Closed { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
+        AnswerEnd { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
     }
 
-    /// The end of an answer that has an end mark and of which something came.
+    /// The end of an answer that has an end mark and content.
     fn natural(&self) -> (CallEnd, Option<ProviderError>) {
         let reason = self.finish.as_deref().unwrap_or("none");
         if is_filter(reason) {
             let what = format!("the server's content filter stopped the answer here (finish reason {reason})");
             (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
-        } else if self.chunks.nameless() {
+        } else if self.chunks.has_unnamed_call() {
             let what = "the answer calls a tool without naming it, so no tool was run";
             (CallEnd::Errored, Some(no_answer(what)))
         } else if self.spoken {
@@ -247,7 +248,7 @@ impl Reading {
 
     fn event(&mut self, event: &Event) {
         let data = event.data.trim();
-        if self.over() || data.is_empty() {
+        if self.is_over() || data.is_empty() {
             return;
         }
         self.events += 1;
@@ -264,16 +265,16 @@ impl Reading {
             return;
         }
         if !event.broken.is_empty() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", shown(&event.broken));
+            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(&event.broken));
         }
         if let Some(parsed) = Parsed::read(data) {
             self.object(&parsed, data);
             return;
         }
-        // A server that forgets the blank line puts several objects into one event.
+        // Servers that omit the blank line put several objects into one event.
         for line in data.lines().map(str::trim).filter(|line| !line.is_empty()) {
             match Parsed::read(line) {
-                _ if self.over() => return,
+                _ if self.is_over() => return,
                 Some(parsed) => self.object(&parsed, line),
                 None if line == "[DONE]" => self.done = true,
                 None => return self.unreadable(event),
@@ -281,13 +282,13 @@ impl Reading {
         }
     }
 
-    /// A piece that is no JSON. Once the answer has its finish reason nothing is missing from it.
+    /// Handles a piece that is not JSON. After the finish reason, nothing is missing from the answer.
     fn unreadable(&mut self, event: &Event) {
         let data = event.data.trim();
         if KEEP_ALIVE.iter().any(|word| [data, &event.name].iter().any(|said| said.eq_ignore_ascii_case(word))) {
             return;
         }
-        let raw = if event.broken.is_empty() { show(data) } else { shown(&event.broken) };
+        let raw = if event.broken.is_empty() { show(data) } else { display_bytes(&event.broken) };
         let bytes = event.data.len();
         let place = format!("Event {} of the answer ({bytes} bytes) cannot be read", self.events);
         if self.finished() {
@@ -318,9 +319,9 @@ impl Reading {
         }
     }
 
-    fn said(&mut self, said: Said) {
+    fn said(&mut self, said: ChunkItem) {
         match said {
-            Said::Delta(delta) => {
+            ChunkItem::Delta(delta) => {
                 self.any |= !matches!(delta, Delta::Usage(_));
                 self.spoken |= match &delta {
                     Delta::Text(text) => !text.trim().is_empty(),
@@ -328,8 +329,8 @@ impl Reading {
                 };
                 self.out.push(delta);
             }
-            Said::Finish(reason) => self.finish = Some(reason),
-            Said::Fault(fault) => self.fail(self.sorted(&fault)),
+            ChunkItem::Finish(reason) => self.finish = Some(reason),
+            ChunkItem::Fault(fault) => self.fail(self.sorted(&fault)),
         }
     }
 
@@ -341,12 +342,13 @@ impl Reading {
         self.out.push(Delta::Diagnostic(Diagnostic { what: what.to_owned(), raw }));
     }
 
-    /// A body in one piece: a whole answer, an error, several objects without the frame of a stream, or something else.
+    /// Reads a body that is not an event stream: a whole answer, an error, several objects without framing, or
+    /// something else.
     fn whole(&mut self, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
         let text = text.trim_start_matches('\u{feff}').trim();
         if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", shown(body));
+            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(body));
         }
         let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Parsed::read).collect();
         let objects: Vec<Parsed> = Parsed::read(text).map(Parsed::elements).or_else(lines).unwrap_or_default();
@@ -367,7 +369,7 @@ impl Reading {
         }
     }
 
-    /// Records a failure; the first one counts.
+    /// Records a failure; only the first is kept.
     pub fn fail(&mut self, error: ProviderError) {
         self.error.get_or_insert(error);
     }
@@ -377,7 +379,7 @@ fn is_limit(reason: &str) -> bool {
     ["length", "max_tokens", "model_length", "max_output_tokens"].iter().any(|name| name.eq_ignore_ascii_case(reason))
 }
 
-/// A content filter's finish reason, as servers and the models behind them name it.
+/// Whether a finish reason means a content filter, by the names that servers and models use.
 fn is_filter(reason: &str) -> bool {
     let names = ["content_filter", "content-filter", "safety", "prohibited_content", "blocklist", "recitation", "spii"];
     names.iter().any(|name| name.eq_ignore_ascii_case(reason))
@@ -397,9 +399,9 @@ fn empty(finish: Option<&str>) -> ProviderError {
     }
 }
 
-/// The beginning. It is cut to what is shown only after secrets were taken out, lest half of one stays.
+/// The beginning of a text. Secrets must be removed before it is cut, so that no part of one remains.
 fn show(text: &str) -> String {
-    clip(text.trim(), KEPT)
+    clip(text.trim(), MAX_KEPT)
 }
 
 #[cfg(test)]
@@ -408,13 +410,13 @@ mod tests {
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    fn read(pieces: &[&[u8]]) -> (Vec<Delta>, Closed) {
-        let mut reading = Reading::new(RunId(Uuid::nil()));
+    fn read(pieces: &[&[u8]]) -> (Vec<Delta>, AnswerEnd) {
+        let mut reading = AnswerReader::new(RunId(Uuid::nil()));
         let mut deltas = Vec::new();
         for piece in pieces {
             reading.feed(piece);
             deltas.extend(reading.take());
-            if reading.over() {
+            if reading.is_over() {
                 break;
             }
         }
@@ -455,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_the_middle_end_it() {
+    fn errors_in_the_middle_end_the_answer() {
         for error in [
             "data: {\"error\":{\"message\":\"Internal server error\",\"code\":502}}\n\n",
             "data: {\"object\":\"error\",\"message\":\"boom\",\"code\":500}\n\n",
@@ -475,12 +477,12 @@ mod tests {
         format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n")
     }
 
-    fn told(deltas: &[Delta]) -> Vec<(&str, &str)> {
-        let told = deltas.iter().filter_map(|delta| match delta {
-            Delta::Diagnostic(told) => Some((told.what.as_str(), told.raw.as_str())),
+    fn diagnostics(deltas: &[Delta]) -> Vec<(&str, &str)> {
+        let diagnostics = deltas.iter().filter_map(|delta| match delta {
+            Delta::Diagnostic(diagnostics) => Some((diagnostics.what.as_str(), diagnostics.raw.as_str())),
             _ => None,
         });
-        told.collect()
+        diagnostics.collect()
     }
 
     #[test]
@@ -491,18 +493,18 @@ mod tests {
             assert_eq!((text_of(&deltas).as_str(), closed.end), ("hi", CallEnd::Truncated), "{piece}");
             assert!(closed.error.unwrap().what.contains("can't be read"));
             assert!(
-                matches!(told(&deltas)[..], [(what, raw)] if what.contains("Event 2 ") && raw == piece),
+                matches!(diagnostics(&deltas)[..], [(what, raw)] if what.contains("Event 2 ") && raw == piece),
                 "{deltas:?}"
             );
             let (deltas, closed) = read(&[format!("data: {piece}\n\n{HI}data: [DONE]\n\n").as_bytes()]);
             assert_eq!((text_of(&deltas).as_str(), closed.end), ("", CallEnd::Errored), "{piece}");
             let late = format!("{HI}{}data: {piece}\n\ndata: [DONE]\n\n", finish("stop"));
             let (deltas, closed) = read(&[late.as_bytes()]);
-            assert_eq!((closed.end, closed.error, told(&deltas).len()), (CallEnd::Complete, None, 1), "{piece}");
+            assert_eq!((closed.end, closed.error, diagnostics(&deltas).len()), (CallEnd::Complete, None, 1), "{piece}");
         }
         for fine in ["{}", "{\"type\":\"ping\"}", "1", "null", "[]", "\"x\"", "keep-alive", "{\"choices\":[]}"] {
             let (deltas, closed) = read(&[format!("data: {fine}\n\n{HI}data: {fine}\n\ndata: [DONE]\n\n").as_bytes()]);
-            assert_eq!((closed.end, told(&deltas).len()), (CallEnd::Complete, 0), "{fine}");
+            assert_eq!((closed.end, diagnostics(&deltas).len()), (CallEnd::Complete, 0), "{fine}");
         }
         let (deltas, closed) =
             read(&[format!("{}{}data: [DONE]\n\n", HI.trim_end(), HI.replace("data", "\ndata")).as_bytes()]);
@@ -510,19 +512,19 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_kept_as_they_came() {
+    fn invalid_utf8_is_kept_in_its_original_bytes() {
         let (deltas, closed) =
             read(&[b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xF0\x9Fb\"}}]}\n\ndata: [DONE]\n\n"]);
         assert_eq!((text_of(&deltas).as_str(), closed.end), ("a\u{fffd}b", CallEnd::Complete));
-        assert!(told(&deltas)[0].1.contains("a\\xF0\\x9Fb"), "{deltas:?}");
+        assert!(diagnostics(&deltas)[0].1.contains("a\\xF0\\x9Fb"), "{deltas:?}");
         let (deltas, closed) =
             read(&[b"{\"choices\":[{\"message\":{\"content\":\"a\xF0\x9Fb\"},\"finish_reason\":\"stop\"}]}"]);
         assert_eq!((text_of(&deltas).as_str(), closed.end), ("a\u{fffd}b", CallEnd::Complete), "in one piece");
-        assert!(matches!(told(&deltas)[..], [(_, raw)] if raw.contains("a\\xF0\\x9Fb")), "{deltas:?}");
+        assert!(matches!(diagnostics(&deltas)[..], [(_, raw)] if raw.contains("a\\xF0\\x9Fb")), "{deltas:?}");
     }
 
     #[test]
-    fn a_half_without_its_other_half_is_told() {
+    fn a_lone_surrogate_is_reported() {
         let half = "data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n";
         for (body, text) in [
             (format!("{half}data: [DONE]\n\n"), "a\u{fffd}"),
@@ -532,14 +534,14 @@ mod tests {
             let (deltas, closed) = read(&[body.as_bytes()]);
             assert_eq!((text_of(&deltas).as_str(), closed.end), (text, CallEnd::Complete), "{body}");
             assert!(
-                matches!(told(&deltas)[..], [(what, raw)] if what.contains("U+FFFD") && raw.contains("\\ud")),
+                matches!(diagnostics(&deltas)[..], [(what, raw)] if what.contains("U+FFFD") && raw.contains("\\ud")),
                 "{deltas:?}"
             );
         }
     }
 
     #[test]
-    fn no_words_a_filter_or_a_call_without_a_name_are_no_success() {
+    fn empty_filtered_or_unnamed_answers_fail() {
         let call =
             delta(&serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}));
         let thought = delta(&serde_json::json!({"reasoning": "hm"}));
@@ -559,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn content_and_usage_after_the_finish_reason_count() {
+    fn content_and_usage_after_the_finish_reason_are_kept() {
         let body = format!(
             "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\n{HI}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":3}}}}\n\n"
         );
@@ -569,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_are_no_stream() {
+    fn bodies_that_are_not_a_stream() {
         let whole = "\n\n {\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":1}}";
         let (deltas, closed) = read(&[whole.as_bytes()]);
         assert_eq!(
@@ -637,7 +639,7 @@ mod tests {
         text.encode_utf16().map(event).collect()
     }
 
-    /// What grew: words, thoughts, the arguments of two calls.
+    /// The accumulated texts: answer, reasoning, the arguments of two calls.
     fn grown(deltas: &[Delta]) -> [String; 4] {
         let mut all: [String; 4] = Default::default();
         let mut order: Vec<usize> = Vec::new();
@@ -659,7 +661,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_cut_anywhere_and_sent_in_any_order_come_whole(
+        fn texts_split_anywhere_are_joined(
             pieces in proptest::collection::vec(growth(), 1..6), order in proptest::collection::vec(0_usize..4, 0..80), size in 1_usize..60
         ) {
             let mut expected: [String; 4] = Default::default();
@@ -673,11 +675,11 @@ mod tests {
             let chunks: Vec<&[u8]> = body.as_bytes().chunks(size).collect();
             let (deltas, closed) = read(&chunks);
             prop_assert_eq!(grown(&deltas), expected);
-            prop_assert_eq!((told(&deltas).len(), &closed), (0, &read(&[body.as_bytes()]).1));
+            prop_assert_eq!((diagnostics(&deltas).len(), &closed), (0, &read(&[body.as_bytes()]).1));
         }
 
         #[test]
-        fn any_body_is_survived(body in proptest::collection::vec(any::<u8>(), 0..300), lines in "(data: |\\{|\\}|\"choices\"|:|\\[|\\]|\n|\"delta\"|1|null){0,60}") {
+        fn any_body_is_handled(body in proptest::collection::vec(any::<u8>(), 0..300), lines in "(data: |\\{|\\}|\"choices\"|:|\\[|\\]|\n|\"delta\"|1|null){0,60}") {
             for bytes in [body.as_slice(), lines.as_bytes()] {
                 let (_, closed) = read(&[bytes]);
                 prop_assert_eq!(closed.end == CallEnd::Errored, !closed.any || closed.error.as_ref().is_some_and(|e| e.kind != Kind::Protocol));

@@ -1,8 +1,8 @@
-//! One call to a server's tool: asked, listened to while it works, given up when a person stops it or nothing is heard for
-//! too long.
-//! Not for: whether it is allowed (`engine`), or its words (`words`).
+//! One call to a server's tool: sent, observed while it works, and given up when a person stops it or the server is
+//! silent for too long.
+//! Not for: whether it is allowed (`engine`), or the text of its result (`result_text`).
 
-use super::words;
+use super::result_text;
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
@@ -14,14 +14,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
-/// How often a call that waits looks whether it was stopped.
-const LOOK: Duration = Duration::from_millis(40);
-/// A call that is heard of goes on so many times longer.
-const LONGER: u32 = 10;
-/// Pieces of progress that are told at most.
-const PIECES: u32 = 1_000;
+/// How often a waiting call checks whether it was stopped.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Progress extends a call up to this many times its limit.
+const MAX_EXTENSIONS: u32 = 10;
+/// Most progress messages that are passed on.
+const MAX_PROGRESS: u32 = 1_000;
 
-/// Who wants to hear of which call's progress.
+/// Receivers of calls' progress.
 #[derive(Default)]
 pub(super) struct Listeners(Mutex<Vec<(ProgressToken, UnboundedSender<String>)>>);
 
@@ -30,7 +30,7 @@ impl Listeners {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A server tells how far it is.
+    /// Handles a progress notification.
     pub(super) fn progress(&self, params: &ProgressNotificationParam) {
         let listeners = self.lock();
         if let Some((_, listener)) = listeners.iter().find(|(token, _)| *token == params.progress_token) {
@@ -46,29 +46,29 @@ impl Listeners {
 pub(super) struct Call {
     pub(super) peer: Peer<RoleClient>,
     pub(super) listeners: Arc<Listeners>,
-    /// Seconds without a word after which it is given up.
+    /// Seconds of silence after which it is given up.
     pub(super) seconds: u32,
-    /// Bytes of its result.
+    /// Limit of its result in bytes.
     pub(super) limit: usize,
 }
 
-/// What comes of a call.
+/// An event of a call.
 enum CallEvent {
     Progress(String),
     Done(ToolOutput, Option<String>),
 }
 
-/// Where a call is waited for.
+/// The waiting side of a call.
 pub(super) struct WaitingCall {
-    told: Receiver<CallEvent>,
+    events: Receiver<CallEvent>,
     stop: UnboundedSender<()>,
 }
 
 impl WaitingCall {
-    /// Waits to the end. With the output: why the server is gone, where it is.
+    /// Waits for the end. Returns the output and, if the server is gone, the reason.
     pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
-            match self.told.recv_timeout(LOOK) {
+            match self.events.recv_timeout(POLL_INTERVAL) {
                 Ok(CallEvent::Progress(words)) => watch.said(&words),
                 Ok(CallEvent::Done(output, gone)) => return (output, gone),
                 Err(RecvTimeoutError::Timeout) => {
@@ -77,7 +77,7 @@ impl WaitingCall {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return (words::failed("The server has ended in the meantime."), None);
+                    return (result_text::failed("The server has ended in the meantime."), None);
                 }
             }
         }
@@ -85,7 +85,7 @@ impl WaitingCall {
 }
 
 impl Call {
-    /// What is to be run beside, and where its end is waited for.
+    /// The future to run in the background, and the handle that waits for its end.
     pub(super) fn begin(
         self,
         tool: &str,
@@ -93,22 +93,22 @@ impl Call {
     ) -> Result<(impl Future<Output = ()> + Send + 'static, WaitingCall), ToolOutput> {
         let args = serde_json::from_str::<serde_json::Value>(args).unwrap_or_default();
         let serde_json::Value::Object(args) = args else {
-            return Err(words::failed("The arguments must be a JSON object; nothing was done."));
+            return Err(result_text::failed("The arguments must be a JSON object; nothing was done."));
         };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
-        let (tell, told) = channel();
+        let (sender, events) = channel();
         let (stop, stopped) = unbounded_channel();
         let work = async move {
-            let (output, gone) = self.go(params, &tell, stopped).await;
-            let _ = tell.send(CallEvent::Done(output, gone));
+            let (output, gone) = self.run(params, &sender, stopped).await;
+            let _ = sender.send(CallEvent::Done(output, gone));
         };
-        Ok((work, WaitingCall { told, stop }))
+        Ok((work, WaitingCall { events, stop }))
     }
 
-    async fn go(
+    async fn run(
         self,
         params: CallToolRequestParams,
-        tell: &Sender<CallEvent>,
+        sender: &Sender<CallEvent>,
         mut stopped: UnboundedReceiver<()>,
     ) -> (ToolOutput, Option<String>) {
         let patience = Duration::from_secs(u64::from(self.seconds.max(1)));
@@ -116,7 +116,7 @@ impl Call {
         let asked = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
         let mut handle = match tokio::time::timeout(patience, asked).await {
             Ok(Ok(handle)) => handle,
-            Ok(Err(error)) => return broken(&error),
+            Ok(Err(error)) => return failed_output(&error),
             Err(_) => return (given_up(patience), None),
         };
         let token = handle.progress_token.clone();
@@ -126,15 +126,15 @@ impl Call {
         let ended = loop {
             tokio::select! {
                 answer = &mut handle.rx => {
-                    // What was said before the answer came is told before it.
+                    // Progress received before the answer is reported before it.
                     while let Ok(words) = heard.try_recv() {
                         pieces += 1;
-                        tell_some(tell, words, pieces);
+                        send_progress(sender, words, pieces);
                     }
                     break match answer {
                         Ok(Ok(result)) => (self.result(result), None),
-                        Ok(Err(error)) => broken(&error),
-                        Err(_) => broken(&ServiceError::TransportClosed),
+                        Ok(Err(error)) => failed_output(&error),
+                        Err(_) => failed_output(&ServiceError::TransportClosed),
                     };
                 }
                 _ = stopped.recv() => {
@@ -146,9 +146,9 @@ impl Call {
                     break (given_up(begun.elapsed()), None);
                 }
                 Some(words) = heard.recv() => {
-                    until = (Instant::now() + patience).min(begun + patience * LONGER);
+                    until = (Instant::now() + patience).min(begun + patience * MAX_EXTENSIONS);
                     pieces += 1;
-                    tell_some(tell, words, pieces);
+                    send_progress(sender, words, pieces);
                 }
             }
         };
@@ -158,28 +158,28 @@ impl Call {
 
     fn result(&self, result: ServerResult) -> ToolOutput {
         match result {
-            ServerResult::CallToolResult(result) => words::result(&result, self.limit),
+            ServerResult::CallToolResult(result) => result_text::result(&result, self.limit),
             ServerResult::InputRequiredResult(_) => {
-                words::failed("The server wants to ask back, which pleach does not support.")
+                result_text::failed("The server requested input, which pleach does not support.")
             }
             ServerResult::CreateTaskResult(_) => {
-                words::failed("The server started a task, which pleach does not support.")
+                result_text::failed("The server started a task, which pleach does not support.")
             }
-            _ => words::failed("The server's answer is not a tool result."),
+            _ => result_text::failed("The server's answer is not a tool result."),
         }
     }
 }
 
-fn tell_some(tell: &Sender<CallEvent>, words: String, pieces: u32) {
-    if pieces <= PIECES {
-        let _ = tell.send(CallEvent::Progress(words));
+fn send_progress(sender: &Sender<CallEvent>, words: String, pieces: u32) {
+    if pieces <= MAX_PROGRESS {
+        let _ = sender.send(CallEvent::Progress(words));
     }
 }
 
-/// Tells the server that nobody waits for it any more.
+/// Tells the server that the call is canceled.
 async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
-    let told = handle.cancel(Some(why.to_owned()));
-    let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+    let events = handle.cancel(Some(why.to_owned()));
+    let _ = tokio::time::timeout(Duration::from_secs(1), events).await;
 }
 
 fn cancelled() -> ToolOutput {
@@ -188,23 +188,26 @@ fn cancelled() -> ToolOutput {
 }
 
 fn given_up(after: Duration) -> ToolOutput {
-    words::failed(&format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
+    result_text::failed(&format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
 }
 
-/// A call that could not be made or answered; with why the server is gone, where that is so.
-fn broken(error: &ServiceError) -> (ToolOutput, Option<String>) {
+/// The output for a call that failed and, if the server is gone, the reason.
+fn failed_output(error: &ServiceError) -> (ToolOutput, Option<String>) {
     match error {
         ServiceError::McpError(error) => {
             let said: String = error.message.chars().take(2_000).collect();
-            (words::failed(&format!("The server refused the call: {said}")), None)
+            (result_text::failed(&format!("The server refused the call: {said}")), None)
         }
         ServiceError::TransportClosed => {
-            (words::failed("The server ended before it answered; what it had already done is unknown."), None)
+            (result_text::failed("The server ended before it answered; what it had already done is unknown."), None)
         }
         ServiceError::TransportSend(_) => {
-            let why = words::chain(error);
-            (words::failed(&format!("The server can't be reached: {why}")), Some(format!("can't be reached: {why}")))
+            let why = result_text::chain(error);
+            (
+                result_text::failed(&format!("The server can't be reached: {why}")),
+                Some(format!("can't be reached: {why}")),
+            )
         }
-        other => (words::failed(&words::chain(other)), None),
+        other => (result_text::failed(&result_text::chain(other)), None),
     }
 }

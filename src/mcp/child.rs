@@ -1,6 +1,6 @@
-//! A server that is a program: started in a group of its own with a small environment, spoken to line by line, its other
-//! output kept as a short tail, and ended with everything that it started.
-//! Not for: what the lines say (`server_process`, `call`).
+//! A server that is a child process: started in its own process group with a small environment, addressed line by line,
+//! with a short tail of its error output, and ended with every process that it started.
+//! Not for: the content of the lines (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -15,16 +15,16 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-/// Bytes of its other output that are kept.
-const TAIL: usize = 8 << 10;
-/// Bytes kept of lines that are no messages.
+/// Bytes kept of its error output.
+const MAX_TAIL: usize = 8 << 10;
+/// Bytes kept of output lines that are not messages.
 const STRAY_TAIL: usize = 512;
-/// Longest line: one message.
-const LINE: usize = 16 << 20;
-/// How long a program may take to end by itself once its input is closed, and once it was asked to.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Limit of a line (one message) in bytes.
+const MAX_LINE: usize = 16 << 20;
+/// Time a process has to end by itself after its input is closed, and again after a signal.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Names of the environment that every program is given.
+/// Environment variables that every server inherits.
 const NAMES: &[&str] = &[
     "PATH",
     "HOME",
@@ -55,11 +55,11 @@ const NAMES: &[&str] = &[
     "COMSPEC",
 ];
 
-/// What was heard of a server beside the protocol.
+/// A server's output outside the protocol.
 #[derive(Default)]
 pub(super) struct ServerOutput {
     tail: Mutex<VecDeque<u8>>,
-    /// Lines of its output that are no messages.
+    /// Output lines that are not messages.
     stray_tail: Mutex<VecDeque<u8>>,
     strays: AtomicU64,
     secrets: Vec<String>,
@@ -70,9 +70,9 @@ impl ServerOutput {
         Self { secrets, ..Self::default() }
     }
 
-    /// Keeps the end of what comes.
+    /// Keeps the end of the error output.
     pub(super) fn take(&self, bytes: &[u8]) {
-        keep_end(&self.tail, bytes, TAIL);
+        keep_end(&self.tail, bytes, MAX_TAIL);
     }
 
     fn stray(&self, line: &[u8]) {
@@ -81,9 +81,9 @@ impl ServerOutput {
         keep_end(&self.stray_tail, b"\n", STRAY_TAIL);
     }
 
-    /// The tail without secrets, and how many lines were no messages. Those stand first: its errors say why it ended,
-    /// whichever of both was read last.
-    pub(super) fn told(&self) -> (String, u64) {
+    /// The tail without secrets, and the number of lines that are not messages. Those lines come first: the error
+    /// output says why the process ended, whichever was read last.
+    pub(super) fn tail_text(&self) -> (String, u64) {
         let mut bytes = Vec::new();
         for tail in [&self.stray_tail, &self.tail] {
             bytes.extend(tail.lock().unwrap_or_else(PoisonError::into_inner).iter());
@@ -91,19 +91,19 @@ impl ServerOutput {
         (self.scrubbed(&String::from_utf8_lossy(&bytes)), self.strays.load(Ordering::Relaxed))
     }
 
-    /// A text without the values that the server was given.
+    /// A text without the secret values that the server was given.
     pub(super) fn scrubbed(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[hidden]"))
     }
 
-    /// The last line that says something.
+    /// The last nonempty line.
     pub(super) fn last_line(&self) -> Option<String> {
-        let (tail, _) = self.told();
+        let (tail, _) = self.tail_text();
         tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(200).collect())
     }
 }
 
-/// Adds bytes to a tail and drops what is too old.
+/// Appends bytes to a tail and drops the oldest ones.
 fn keep_end(tail: &Mutex<VecDeque<u8>>, bytes: &[u8], most: usize) {
     let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = &bytes[bytes.len().saturating_sub(most)..];
@@ -112,7 +112,7 @@ fn keep_end(tail: &Mutex<VecDeque<u8>>, bytes: &[u8], most: usize) {
     tail.extend(bytes);
 }
 
-/// A program that runs.
+/// A running process.
 pub(super) struct Program {
     child: Child,
     listener: Option<JoinHandle<()>>,
@@ -120,7 +120,7 @@ pub(super) struct Program {
     group: Option<rustix::process::Pid>,
 }
 
-/// Starts a program.
+/// Starts a process.
 pub(super) fn start(
     command: &Secret,
     args: &[Secret],
@@ -167,12 +167,12 @@ async fn listen(mut errors: ChildStderr, heard: Arc<ServerOutput>) {
 }
 
 impl Program {
-    /// Waits a little for it to end by itself, and says how it did. Then all that it wrote has been heard.
+    /// Waits briefly for the process to end by itself, and returns how it did. All of its output was read then.
     pub(super) async fn ended(&mut self) -> Option<String> {
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.ok()?.ok()?;
+        let status = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.ok()?.ok()?;
         if let Some(listener) = self.listener.take() {
-            // Something that it started may still hold the other end.
-            let _ = tokio::time::timeout(PATIENCE, listener).await;
+            // A process that it started may still hold the pipe open.
+            let _ = tokio::time::timeout(EXIT_TIMEOUT, listener).await;
         }
         Some(match (status.code(), signal(status)) {
             (Some(code), _) => format!("it ended with exit code {code}"),
@@ -181,19 +181,19 @@ impl Program {
         })
     }
 
-    /// Ends it, and all that it started. Its input must be closed already.
+    /// Ends the process and all that it started. Its input must be closed already.
     pub(super) async fn end(mut self) {
-        if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
+        if tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.is_err() {
             #[cfg(unix)]
             self.signal(rustix::process::Signal::TERM);
-            if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
+            if tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.is_err() {
                 let _ = self.child.start_kill();
             }
         }
-        // Also what outlived it: a group exists as long as one of it does.
+        // Also ends processes that outlived it: a group exists as long as one of its processes does.
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
-        let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await;
     }
 
     #[cfg(unix)]
@@ -221,8 +221,8 @@ fn signal(_: std::process::ExitStatus) -> Option<i32> {
     None
 }
 
-/// A program's input and output as the protocol's transport: a message a line. Lines that are none are counted and passed
-/// over; a line that does not end is the end.
+/// A process's input and output as the protocol's transport: one message per line. Lines that are not messages are
+/// counted and skipped; an endless line ends the connection.
 pub(super) struct Pipe {
     input: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
     output: BufReader<ChildStdout>,
@@ -231,7 +231,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// The next whole line. Nothing is lost where it is given up in between: what came stays in `line`.
+    /// The next whole line. Cancel-safe: received bytes stay in `line`.
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             let chunk = self.output.fill_buf().await.ok()?;
@@ -242,8 +242,8 @@ impl Pipe {
             let taken = end.map_or(chunk.len(), |at| at + 1);
             self.line.extend_from_slice(&chunk[..end.unwrap_or(chunk.len())]);
             self.output.consume(taken);
-            if self.line.len() > LINE {
-                self.heard.take(format!("[a line of more than {LINE} bytes: the server was ended]\n").as_bytes());
+            if self.line.len() > MAX_LINE {
+                self.heard.take(format!("[a line of more than {MAX_LINE} bytes: the server was ended]\n").as_bytes());
                 return None;
             }
             if end.is_some() {
@@ -286,8 +286,9 @@ impl Transport<RoleClient> for Pipe {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        // Closing its input is how a server is told to end. One that does not read may hold a writer here: it is ended anyway.
-        if let Ok(mut input) = tokio::time::timeout(PATIENCE, self.input.lock()).await {
+        // Closing its input tells a server to end. A server that does not read may block a writer here; it is ended
+        // anyway.
+        if let Ok(mut input) = tokio::time::timeout(EXIT_TIMEOUT, self.input.lock()).await {
             input.take();
         }
         Ok(())

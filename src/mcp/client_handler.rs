@@ -1,6 +1,7 @@
-//! What we are to a server: somebody who answers nothing. What it asks for all the same is refused, and a person can see that.
-//! Not for: what it says without asking (`notifications`).
-#![allow(deprecated, reason = "servers of today still ask so")]
+//! Our side of the connection as a client without capabilities. Requests of the server are refused, and a person can
+//! see that.
+//! Not for: notifications (`notifications`).
+#![allow(deprecated, reason = "current servers still send it")]
 
 use super::child::ServerOutput;
 use rmcp::ClientHandler;
@@ -11,8 +12,8 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleClient};
 use std::sync::Arc;
 
-/// Most characters of a request's name.
-const NAME: usize = 80;
+/// Most characters kept of a request's name.
+const MAX_NAME: usize = 80;
 
 /// See the module.
 pub(super) struct NotificationHandler {
@@ -40,7 +41,7 @@ impl ClientHandler for NotificationHandler {
         _: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        Err(self.refused("answers of the model (sampling)"))
+        Err(self.refused("model answers (sampling)"))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
@@ -52,7 +53,7 @@ impl ClientHandler for NotificationHandler {
         _: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Err(self.refused("an answer of the person (elicitation)"))
+        Err(self.refused("input from the user (elicitation)"))
     }
 
     async fn on_custom_request(
@@ -60,7 +61,7 @@ impl ClientHandler for NotificationHandler {
         request: CustomRequest,
         _: RequestContext<RoleClient>,
     ) -> Result<CustomResult, ErrorData> {
-        let name: String = request.method.chars().take(NAME).collect();
+        let name: String = request.method.chars().take(MAX_NAME).collect();
         Err(self.refused(&format!("{name:?}")))
     }
 }

@@ -1,5 +1,5 @@
-//! A server at an address: streamable HTTP.
-//! Not for: what is said there (`server_process`, `call`).
+//! A server with a URL: streamable HTTP.
+//! Not for: the messages (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -7,10 +7,10 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Timeout of a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes ready to speak to an address. Nothing is sent yet.
+/// Creates the transport for a URL. Sends nothing yet.
 pub(super) fn open(
     url: &Secret,
     headers: &[(String, Secret)],
@@ -24,12 +24,12 @@ pub(super) fn open(
         value.set_sensitive(true);
         map.insert(key, value);
     }
-    // An error says that there is one already, which is what is wanted.
+    // An error means that a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
     let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT)
-        // Headers may be secrets: they go where they were meant to go and nowhere else.
+        .connect_timeout(CONNECT_TIMEOUT)
+        // Headers may contain secrets, so they must not follow redirects.
         .redirect(reqwest::redirect::Policy::none())
         .pool_max_idle_per_host(0)
         .tcp_nodelay(true)

@@ -1,5 +1,5 @@
-//! What a server offers: its list of tools, page by page, bounded; what of it cannot be used is passed over, and that said.
-//! Not for: which of it is offered to a model (`engine`).
+//! Lists a server's tools page by page, bounded. Unusable tools are skipped and reported.
+//! Not for: which tools are offered to a model (`engine`).
 
 use crate::domain::tool::mcp::{ServerTool, ToolHints};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
@@ -8,33 +8,33 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Most pages, most tools, and most characters of a tool's name.
-const PAGES: usize = 50;
-const TOOLS: usize = 500;
+const MAX_PAGES: usize = 50;
+const MAX_TOOLS: usize = 500;
 const NAME: usize = 200;
 
-/// The tools, in the server's order, and a sentence for each sort that was passed over.
+/// The tools in the server's order, and a sentence for each reason why some were skipped.
 #[derive(Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<ServerTool>,
     pub(super) notes: Vec<String>,
 }
 
-/// Tools that were passed over.
+/// Skipped tools, by reason.
 #[derive(Default)]
-struct Passed {
+struct SkippedTools {
     unreadable: usize,
     twice: usize,
     unnamed: usize,
 }
 
-/// Reads it whole.
+/// Reads the whole list.
 pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
     let mut found = Listing::default();
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
         found.notes.push("The server says that it has no tools.".into());
         return Ok(found);
     }
-    let (mut passed, mut names, mut cursors) = (Passed::default(), BTreeSet::new(), BTreeSet::new());
+    let (mut passed, mut names, mut cursors) = (SkippedTools::default(), BTreeSet::new(), BTreeSet::new());
     let mut cursor = None;
     let endless = loop {
         let (page, bad, next) = page(peer, cursor).await?;
@@ -43,31 +43,35 @@ pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
             if tool.name.is_empty() || tool.name.chars().count() > NAME {
                 passed.unnamed += 1;
             } else if names.insert(tool.name.clone()) {
-                found.tools.push(described(tool));
+                found.tools.push(tool_card(tool));
             } else {
                 passed.twice += 1;
             }
         }
         match next {
             None => break None,
-            Some(_) if found.tools.len() >= TOOLS => break Some(format!("Its list is longer than {TOOLS} tools")),
-            Some(next) if !cursors.insert(next.clone()) => {
-                break Some("Its list starts over again and again".to_owned());
+            Some(_) if found.tools.len() >= MAX_TOOLS => {
+                break Some(format!("Its list is longer than {MAX_TOOLS} tools"));
             }
-            Some(_) if cursors.len() >= PAGES => break Some(format!("Its list does not end after {PAGES} pages")),
+            Some(next) if !cursors.insert(next.clone()) => {
+                break Some("Its list of tools repeats".to_owned());
+            }
+            Some(_) if cursors.len() >= MAX_PAGES => {
+                break Some(format!("Its list does not end after {MAX_PAGES} pages"));
+            }
             next => cursor = next,
         }
     };
-    if found.tools.len() > TOOLS {
-        found.notes.push(format!("Of its {} tools the first {TOOLS} are used.", found.tools.len()));
-        found.tools.truncate(TOOLS);
+    if found.tools.len() > MAX_TOOLS {
+        found.notes.push(format!("Of its {} tools the first {MAX_TOOLS} are used.", found.tools.len()));
+        found.tools.truncate(MAX_TOOLS);
     }
     found.notes.extend(endless.map(|how| format!("{how}; the rest is skipped.")));
     passed.tell(&mut found.notes);
     Ok(found)
 }
 
-impl Passed {
+impl SkippedTools {
     fn tell(&self, notes: &mut Vec<String>) {
         let mut tell = |count: usize, why: &str| {
             if count > 0 {
@@ -81,7 +85,7 @@ impl Passed {
     }
 }
 
-/// One page, how many of its tools could not be read, and where the next one begins.
+/// One page: its tools, how many could not be read, and the cursor of the next page.
 async fn page(
     peer: &Peer<RoleClient>,
     cursor: Option<String>,
@@ -90,7 +94,7 @@ async fn page(
     let request = ListToolsRequest::with_param(params);
     match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
         ServerResult::ListToolsResult(page) => Ok((page.tools, 0, page.next_cursor)),
-        // One tool that is described wrongly makes the whole page something else.
+        // One malformed tool turns the whole page into another type.
         ServerResult::CustomResult(page) => lenient(page.0),
         _ => Err(ServiceError::UnexpectedResponse),
     }
@@ -102,13 +106,13 @@ fn lenient(mut page: Value) -> Result<(Vec<Tool>, usize, Option<String>), Servic
         return Err(ServiceError::UnexpectedResponse);
     };
     let count = all.len();
-    let tools: Vec<Tool> = all.iter_mut().filter_map(|tool| mended(tool.take())).collect();
+    let tools: Vec<Tool> = all.iter_mut().filter_map(|tool| parse_tool(tool.take())).collect();
     let bad = count - tools.len();
     Ok((tools, bad, next))
 }
 
-/// A tool without a schema takes anything; what else it says beside name and words is not needed.
-fn mended(tool: Value) -> Option<Tool> {
+/// A tool without a schema accepts anything; only name and description are needed otherwise.
+fn parse_tool(tool: Value) -> Option<Tool> {
     let schema = tool.get("inputSchema").filter(|schema| schema.is_object()).cloned();
     let needed = json!({
         "name": tool.get("name")?.as_str()?,
@@ -118,7 +122,7 @@ fn mended(tool: Value) -> Option<Tool> {
     serde_json::from_value(tool).or_else(|_| serde_json::from_value(needed)).ok()
 }
 
-fn described(tool: &Tool) -> ServerTool {
+fn tool_card(tool: &Tool) -> ServerTool {
     let hints = tool.annotations.as_ref().map_or_else(ToolHints::default, |said| ToolHints {
         read_only: said.read_only_hint,
         destructive: said.destructive_hint,

@@ -1,6 +1,6 @@
-//! Servers of tools by the Model Context Protocol: programs that are started, and addresses. Each lives beside everything
-//! else, is asked what it offers, called, and ended with all that it started. The only room that knows the protocol's crate.
-//! Not for: which servers are used, what of theirs is offered, or whether a call is allowed (`engine`).
+//! Servers of the Model Context Protocol: child processes and URLs. Each runs in the background, lists its tools, is
+//! called, and is ended with every process that it started. The only room that uses the protocol's crate.
+//! Not for: which servers are used, which tools are offered, or whether a call is allowed (`engine`).
 
 #[cfg(feature = "mcp")]
 mod call;
@@ -10,9 +10,9 @@ mod child;
 mod http;
 #[cfg(feature = "mcp")]
 mod listing;
-mod needs;
+mod requirements;
 #[cfg(feature = "mcp")]
-mod words;
+mod result_text;
 
 #[cfg(feature = "mcp")]
 mod client_handler;
@@ -23,22 +23,22 @@ mod server_process;
 #[cfg(feature = "mcp")]
 mod servers;
 #[cfg(not(feature = "mcp"))]
-mod without;
+mod unavailable;
 
-pub use needs::missing;
+pub use requirements::missing;
 
 use crate::domain::tool::mcp::ToolServers;
 use std::sync::Arc;
 
-/// Whether this program was built with the protocol.
+/// Whether this program was built with MCP support.
 pub const BUILT: bool = cfg!(feature = "mcp");
 
-/// Servers; none is started yet.
+/// The servers; none is started yet.
 #[must_use]
 pub fn servers() -> Arc<dyn ToolServers> {
     #[cfg(feature = "mcp")]
     let servers = servers::ServerPool::default();
     #[cfg(not(feature = "mcp"))]
-    let servers = without::NoServers::default();
+    let servers = unavailable::NoServers::default();
     Arc::new(servers)
 }

@@ -1,5 +1,5 @@
-//! What servers say by themselves, taken from the stream in its order before the protocol's crate sees it: progress, log
-//! lines, that the list of tools changed. However much of it comes, nothing is piled up for it.
+//! Notifications of servers, taken from the stream in order before the protocol's crate sees them: progress, log lines,
+//! changes of the tool list. Memory stays bounded, however many arrive.
 //! Not for: requests and their answers.
 
 use super::call::Listeners;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Most characters of a log line.
-const LINE: usize = 500;
+const MAX_LINE: usize = 500;
 
-/// A transport that is listened to.
+/// A transport that takes out notifications.
 pub(super) struct ListeningTransport<T> {
     pub(super) inner: T,
     pub(super) listeners: Arc<Listeners>,
@@ -22,15 +22,15 @@ pub(super) struct ListeningTransport<T> {
 }
 
 impl<T> ListeningTransport<T> {
-    /// Whether a message was taken here.
+    /// Handles a message if it is a notification; returns whether it was.
     fn takes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         let JsonRpcMessage::Notification(said) = message else { return false };
         match &said.notification {
             ServerNotification::ProgressNotification(progress) => self.listeners.progress(&progress.params),
             ServerNotification::ToolListChangedNotification(_) => self.changed.notify_one(),
-            #[allow(deprecated, reason = "servers of today still log so")]
+            #[allow(deprecated, reason = "current servers still send it")]
             ServerNotification::LoggingMessageNotification(line) => {
-                let words: String = line.params.data.to_string().chars().take(LINE).collect();
+                let words: String = line.params.data.to_string().chars().take(MAX_LINE).collect();
                 self.heard.take(format!("{words}\n").as_bytes());
             }
             _ => return false,

@@ -1,5 +1,5 @@
-//! The life of one server: started, asked what it offers, listened to, and ended.
-//! Not for: calls to its tools (`call`), or how bytes come and go (`child`, `http`).
+//! The lifecycle of one server: started, asked for its tools, observed, and ended.
+//! Not for: calls to its tools (`call`), or transports (`child`, `http`).
 
 use super::call::Listeners;
 use super::child::{self, Program, ServerOutput};
@@ -7,7 +7,7 @@ use super::client_handler::NotificationHandler;
 use super::listing::{self, Listing};
 use super::notifications::ListeningTransport;
 use super::servers::{Entry, Shared};
-use super::{http, words};
+use super::{http, result_text};
 use crate::domain::tool::mcp::{ServerSpec, ServerState, ServerTransport, plain};
 use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::Transport;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// A list that changes again and again is read again after so long.
-const PACE: Duration = Duration::from_millis(250);
-/// How long an end may take before it is made one.
-const CLOSE: Duration = Duration::from_millis(500);
-/// Most characters of a server's instructions that are kept.
-const INSTRUCTIONS: usize = 20_000;
+/// Least interval between two readings of a list that keeps changing.
+const RELIST_INTERVAL: Duration = Duration::from_millis(250);
+/// Time a connection has to close before it is aborted.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Most characters kept of a server's instructions.
+const MAX_INSTRUCTIONS: usize = 20_000;
 
 const AGAIN: &str = "/mcp shows its output and restarts it.";
 
-/// Which life.
+/// Identifies one run of a server, so that reports of an earlier run are ignored.
 pub(super) struct ProcessGeneration {
     pub(super) name: String,
     pub(super) life: u64,
@@ -32,11 +32,11 @@ pub(super) struct ProcessGeneration {
 
 type Service = RunningService<RoleClient, NotificationHandler>;
 
-/// Why a life ended, and what to do.
+/// Why a server ended, and what to do.
 struct Fault {
     why: String,
     todo: String,
-    /// The other end went away.
+    /// Whether the server closed the connection.
     closed: bool,
 }
 
@@ -47,8 +47,8 @@ impl Fault {
     }
 }
 
-/// Lives until it is stopped or ends.
-pub(super) async fn live(
+/// Runs until it is stopped or ends.
+pub(super) async fn run(
     shared: Arc<Shared>,
     who: ProcessGeneration,
     spec: ServerSpec,
@@ -85,7 +85,7 @@ pub(super) async fn live(
         _ => None,
     };
     if let Some(mut service) = service {
-        let _ = service.close_with_timeout(CLOSE).await;
+        let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
     }
     if let Some(program) = program {
         program.end().await;
@@ -96,16 +96,16 @@ pub(super) async fn live(
             fault.why = line.map_or(ended.clone(), |line| format!("{ended}: {}", line.trim_end_matches('.')));
         }
         fault.why = heard.scrubbed(&fault.why);
-        shared.update(&who, |entry| down(entry, fault));
+        shared.update(&who, |entry| mark_failed(entry, fault));
     }
 }
 
-/// What is listened to beside answers: calls' progress, and that the list of tools changed.
-type Taps = (Arc<Listeners>, Arc<Notify>);
+/// What is observed besides answers: progress of calls, and changes of the tool list.
+type Observers = (Arc<Listeners>, Arc<Notify>);
 
 async fn begin(
     spec: &ServerSpec,
-    taps: &Taps,
+    taps: &Observers,
     heard: &Arc<ServerOutput>,
     program: &mut Option<Program>,
 ) -> Result<Service, Fault> {
@@ -113,7 +113,7 @@ async fn begin(
         Err(why) => Err(Fault::new(why)),
         Ok(ServerTransport::Program { command, args, env, folder }) => {
             let (pipe, started) =
-                child::start(command, args, env, folder, heard).map_err(|error| unstarted(&error, spec))?;
+                child::start(command, args, env, folder, heard).map_err(|error| start_fault(&error, spec))?;
             *program = Some(started);
             shake_hands(pipe, taps, heard).await
         }
@@ -126,20 +126,20 @@ async fn begin(
 
 async fn shake_hands<T: Transport<RoleClient> + 'static>(
     inner: T,
-    (listeners, changed): &Taps,
+    (listeners, changed): &Observers,
     heard: &Arc<ServerOutput>,
 ) -> Result<Service, Fault> {
     let tap =
         ListeningTransport { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
     serve_client(NotificationHandler::new(heard.clone()), tap).await.map_err(|error| {
-        let gone = |error: &ClientInitializeError| {
+        let is_closed = |error: &ClientInitializeError| {
             matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
         };
-        Fault { closed: gone(&error), ..Fault::new(words::chain(&error)) }
+        Fault { closed: is_closed(&error), ..Fault::new(result_text::chain(&error)) }
     })
 }
 
-fn unstarted(error: &std::io::Error, spec: &ServerSpec) -> Fault {
+fn start_fault(error: &std::io::Error, spec: &ServerSpec) -> Fault {
     let command = spec.shown.split_whitespace().next().unwrap_or_default();
     if error.kind() == std::io::ErrorKind::NotFound {
         if let Some((why, todo)) = super::missing(spec) {
@@ -156,7 +156,7 @@ fn remedy(why: &str) -> String {
     if why.contains("401") || why.contains("403") || why.to_lowercase().contains("auth") {
         return "Does it need a key? Add headers = { Authorization = \"Bearer ${NAME}\" } to its entry.".into();
     }
-    if why.starts_with(words::UNREACHED) {
+    if why.starts_with(result_text::UNREACHED) {
         return "Is it running, and is its url right? r in /mcp tries again.".into();
     }
     if why.contains("HTTP 404") {
@@ -165,7 +165,7 @@ fn remedy(why: &str) -> String {
     AGAIN.into()
 }
 
-/// Waits while the server is there, and reads its tools again when it says that they changed.
+/// Waits while the server runs, and reads its tools again when it reports a change.
 async fn listen(shared: &Arc<Shared>, who: &ProcessGeneration, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
     loop {
         tokio::select! {
@@ -173,11 +173,11 @@ async fn listen(shared: &Arc<Shared>, who: &ProcessGeneration, peer: &Peer<RoleC
             () = changed.notified() => {}
         }
         match tokio::time::timeout(Duration::from_secs(30), tools(peer)).await {
-            Ok(Ok(found)) => shared.update(who, |entry| listed(entry, found)),
+            Ok(Ok(found)) => shared.update(who, |entry| set_tools(entry, found)),
             Ok(Err(fault)) => return fault,
             Err(_) => return Fault::new("it no longer lists its tools"),
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(RELIST_INTERVAL).await;
     }
 }
 
@@ -191,35 +191,35 @@ async fn closed(peer: &Peer<RoleClient>) {
 async fn tools(peer: &Peer<RoleClient>) -> Result<Listing, Fault> {
     listing::read(peer).await.map_err(|error| Fault {
         closed: matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)),
-        ..Fault::new(format!("it does not list its tools: {}", words::chain(&error)))
+        ..Fault::new(format!("it does not list its tools: {}", result_text::chain(&error)))
     })
 }
 
 fn ready(entry: &mut Entry, peer: &Peer<RoleClient>, found: Listing) {
     entry.server.state = ServerState::Ready;
-    listed(entry, found);
+    set_tools(entry, found);
     if let Some(info) = peer.peer_info() {
         let who = info.server_info.as_ref().map_or_else(String::new, |who| format!("{} {}, ", who.name, who.version));
         entry.server.about = plain(&format!("{who}MCP {}", info.protocol_version)).0.replace('\n', " ");
         let instructions = info.instructions.as_deref().unwrap_or_default();
-        entry.server.instructions = instructions.chars().take(INSTRUCTIONS).collect();
+        entry.server.instructions = instructions.chars().take(MAX_INSTRUCTIONS).collect();
     }
     entry.peer = Some(peer.clone());
 }
 
-fn listed(entry: &mut Entry, found: Listing) {
+fn set_tools(entry: &mut Entry, found: Listing) {
     (entry.server.tools, entry.server.notes) = (found.tools, found.notes);
 }
 
-fn down(entry: &mut Entry, fault: Fault) {
+fn mark_failed(entry: &mut Entry, fault: Fault) {
     entry.peer = None;
-    listed(entry, Listing::default());
+    set_tools(entry, Listing::default());
     entry.server.state = ServerState::Failed { why: plain(&fault.why).0.replace('\n', " "), todo: fault.todo };
 }
 
-/// A call found that the server is gone.
-pub(super) fn gone(entry: &mut Entry, why: String) {
+/// Records that a call found the server gone.
+pub(super) fn mark_gone(entry: &mut Entry, why: String) {
     if entry.server.state == ServerState::Ready {
-        down(entry, Fault::new(why));
+        mark_failed(entry, Fault::new(why));
     }
 }

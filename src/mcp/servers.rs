@@ -1,10 +1,10 @@
-//! All servers: which there are, how each stands, and the runtime in which they live. Nothing runs before one is named.
-//! Not for: the life of one (`server_process`), or a call (`call`).
+//! All servers: their states, and the runtime in which they run. Nothing runs until a server is configured.
+//! Not for: the lifecycle of one (`server_process`), or a call (`call`).
 
 use super::call::{self, Listeners};
 use super::child::ServerOutput;
+use super::result_text;
 use super::server_process::{self, ProcessGeneration};
-use super::words;
 use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ServerTransport, ToolServers};
 use crate::domain::tool::trace::{ToolObserver, ToolOutput};
 use rmcp::service::{Peer, RoleClient};
@@ -15,10 +15,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long all servers together may take to end.
-const END: Duration = Duration::from_secs(3);
+/// Time that all servers together have to end.
+const END_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A server with what belongs to its life.
+/// A server and its running task.
 pub(super) struct Entry {
     pub(super) server: Server,
     pub(super) peer: Option<Peer<RoleClient>>,
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     task: Option<JoinHandle<()>>,
 }
 
-/// What lives and the hub share.
+/// State shared by the pool and the server tasks.
 #[derive(Default)]
 pub(super) struct Shared {
     entries: Mutex<Vec<Entry>>,
@@ -42,7 +42,7 @@ impl Shared {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A life tells how its server stands; that of a life that is over counts no more.
+    /// Reports the state of a server; ignored for an earlier run.
     pub(super) fn update(&self, who: &ProcessGeneration, change: impl FnOnce(&mut Entry)) {
         let found = {
             let mut entries = self.lock();
@@ -66,12 +66,12 @@ impl Shared {
 pub(super) struct ServerPool {
     shared: Arc<Shared>,
     runtime: Mutex<Option<Runtime>>,
-    /// Lives that are ending.
+    /// Tasks of servers that are ending.
     ending: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl ServerPool {
-    /// Starts a server's life, where it can be started.
+    /// Starts a server, if it can be started.
     fn begin(&self, spec: &ServerSpec) -> Entry {
         let life = self.shared.lives.fetch_add(1, Ordering::Relaxed);
         let (stop, stopped) = watch::channel(false);
@@ -93,7 +93,7 @@ impl ServerPool {
         };
         if entry.server.state == ServerState::Starting {
             let who = ProcessGeneration { name: spec.name.clone(), life };
-            let work = server_process::live(self.shared.clone(), who, spec.clone(), heard, listeners, stopped);
+            let work = server_process::run(self.shared.clone(), who, spec.clone(), heard, listeners, stopped);
             match self.spawn(work) {
                 Ok(task) => entry.task = Some(task),
                 Err(why) => entry.server.state = ServerState::Failed { why, todo: "Restart pleach.".into() },
@@ -111,7 +111,7 @@ impl ServerPool {
         runtime.as_ref().map(|runtime| runtime.spawn(work)).ok_or_else(String::new)
     }
 
-    /// Ends a life beside.
+    /// Ends a server in the background.
     fn end(&self, entry: Entry) {
         let _ = entry.stop.send(true);
         let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +120,7 @@ impl ServerPool {
     }
 }
 
-/// What of a server must never be shown: values that it is given.
+/// The values given to a server that must never be shown.
 fn secrets(spec: &ServerSpec) -> Vec<String> {
     let given = match &spec.way {
         Ok(ServerTransport::Program { env, .. }) => env,
@@ -129,7 +129,7 @@ fn secrets(spec: &ServerSpec) -> Vec<String> {
     };
     let mut all: Vec<String> = Vec::new();
     for (_, value) in given {
-        // Of `Bearer KEY` the key too.
+        // Also the key in `Bearer KEY`.
         all.extend(std::iter::once(value.reveal()).chain(value.reveal().split_whitespace()).map(str::to_owned));
     }
     all.retain(|secret| secret.len() >= 6);
@@ -143,7 +143,7 @@ impl ToolServers for ServerPool {
     }
 
     fn set(&self, servers: &[ServerSpec]) {
-        // A life that begins tells nothing before its entry is there: it waits for the lock.
+        // A new task reports nothing before its entry exists: it waits for the lock.
         let mut entries = self.shared.lock();
         let mut old = std::mem::take(&mut *entries);
         for spec in servers {
@@ -174,7 +174,7 @@ impl ToolServers for ServerPool {
     fn servers(&self) -> Vec<Server> {
         let entries = self.shared.lock();
         let view = |entry: &Entry| {
-            let (tail, strays) = entry.heard.told();
+            let (tail, strays) = entry.heard.tail_text();
             Server { tail, strays, ..entry.server.clone() }
         };
         entries.iter().map(view).collect()
@@ -190,14 +190,14 @@ impl ToolServers for ServerPool {
             })
         };
         let Some((peer, listeners, heard, (state, seconds, life))) = found else {
-            return words::failed(&format!("There is no server {server:?}."));
+            return result_text::failed(&format!("There is no server {server:?}."));
         };
         let Some(peer) = peer else {
             let why = match state {
                 ServerState::Failed { why, .. } | ServerState::Off { why } => why,
                 _ => "it is still starting".to_owned(),
             };
-            return words::failed(&format!("The server {server} can't be called: {why}."));
+            return result_text::failed(&format!("The server {server} can't be called: {why}."));
         };
         let call = call::Call { peer, listeners, seconds, limit };
         let work = match call.begin(tool, args) {
@@ -206,12 +206,12 @@ impl ToolServers for ServerPool {
         };
         let (ask, told) = work;
         if let Err(why) = self.spawn(ask) {
-            return words::failed(&why);
+            return result_text::failed(&why);
         }
         let (output, gone) = told.wait(watch);
         if let Some(why) = gone {
             let who = ProcessGeneration { name: server.to_owned(), life };
-            self.shared.update(&who, |entry| server_process::gone(entry, heard.scrubbed(&why)));
+            self.shared.update(&who, |entry| server_process::mark_gone(entry, heard.scrubbed(&why)));
         }
         ToolOutput { body: heard.scrubbed(&output.body), ..output }
     }
@@ -230,7 +230,7 @@ impl ToolServers for ServerPool {
                         let _ = task.await;
                     }
                 };
-                let _ = tokio::time::timeout(END, all).await;
+                let _ = tokio::time::timeout(END_TIMEOUT, all).await;
             });
             runtime.shutdown_background();
         }

@@ -9,12 +9,12 @@ use super::transaction::WriteTransaction;
 use super::types::{StoreError, Write};
 
 impl WriteTransaction<'_> {
-    /// Carries one write out.
+    /// Executes one write.
     pub(super) fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::PutSession { id, title, at } => sessions::put(self, *id, title, *at),
-            Write::Title { session, title } => sessions::title(self, *session, title),
-            Write::MadeTitle { session, title, sources } => sessions::made_title(self, *session, title, sources),
+            Write::SetTitle { session, title } => sessions::title(self, *session, title),
+            Write::SetModelTitle { session, title, sources } => sessions::made_title(self, *session, title, sources),
             Write::DeleteSession(id) => removal::session(self, *id),
             Write::UseSession(id) => sessions::used(self, *id),
             Write::PutNodes { session, nodes } => nodes::put(self, *session, nodes),
@@ -22,7 +22,7 @@ impl WriteTransaction<'_> {
             Write::PutState { session, version } => journal::put_state(self, *session, version),
             Write::PutSummary { session, summary, at } => summaries::put(self, *session, summary, *at),
             Write::SetSummaries { branch, expect, summaries } => summaries::used(self, *branch, expect, summaries),
-            Write::PutOp(operation) => journal::put_op(self, operation),
+            Write::PutOperation(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, branch, body } => plans::put(self, *id, *branch, body),
             Write::PutTrace { session, trace } => traces::put(self, *session, trace),
@@ -30,11 +30,11 @@ impl WriteTransaction<'_> {
                 traces::put_output(self, *session, *run, call_id, text)
             }
             Write::PutFileText { session, text } => traces::put_file_text(self, *session, text),
-            Write::PutShelf { .. } => message_index::put(self, write),
-            Write::PutTail { session, before, keys, body } => {
+            Write::PutIndexSegment { .. } => message_index::put(self, write),
+            Write::PutIndexTail { session, before, keys, body } => {
                 message_index::put_tail(self, *session, *before, keys, body)
             }
-            Write::DropShelf(session) => message_index::drop_all(self, self.session(*session)?),
+            Write::DropIndex(session) => message_index::drop_all(self, self.session(*session)?),
             Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
             Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set),
@@ -50,7 +50,7 @@ impl WriteTransaction<'_> {
             Write::PutBranchRun { session, record } => races::put(self, *session, record),
             Write::PutUsage(report) => traces::put_usage(self, report),
             Write::PutCounts(found) => counts::put(self, found),
-            Write::Setting { key, value } => counts::set(self, key, value.as_deref()),
+            Write::SetValue { key, value } => counts::set(self, key, value.as_deref()),
             Write::OpenRun(open) => runs::open(self, open),
             Write::UserIsNode(run) => runs::user_is_node(self, *run),
             Write::PutRun(card) => runs::put(self, card),
@@ -59,8 +59,8 @@ impl WriteTransaction<'_> {
             Write::PutChunk { run, seq, body } => runs::put_chunk(self, *run, *seq, body),
             Write::PutBranch(_)
             | Write::MoveHead { .. }
-            | Write::Name { .. }
-            | Write::Archive { .. }
+            | Write::RenameBranch { .. }
+            | Write::ArchiveBranch { .. }
             | Write::SetOverrides { .. }
             | Write::SetAnchor { .. }
             | Write::SetReply { .. }

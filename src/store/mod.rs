@@ -1,10 +1,10 @@
 //! The store: one SQLite file, one writer thread, a few readers.
-//! Not for: deciding anything about conversations; the engine says what is written and what it means.
+//! Not for: decisions about conversations; the engine decides what is written and what it means.
 //!
 //! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread (`writer`).
-//! Reads go through a small pool (`pool`) and never wait for the writer where SQLite's write-ahead log is possible.
-//! Each process that has the store open holds a lock on its own file (`owners`), so that another can tell a run that
-//! is under way from one whose program died.
+//! Reads use a small pool (`pool`) and, with SQLite's write-ahead log, never wait for the writer. Each process that has
+//! the store open holds a lock on its own file (`owners`), so that others can distinguish a run in progress from one
+//! whose program died.
 
 mod apply;
 mod schema;
@@ -26,17 +26,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use types::{StoreError, Write};
 
-/// The store. Cloning shares it; the last clone to go closes it.
+/// The store. Clones share it; dropping the last one closes it.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
 struct Inner {
     path: PathBuf,
     pool: Pool,
-    /// None where the store is read-only.
+    /// `None` if the store is read-only.
     writer: Option<Writer>,
     owners: Owners,
-    check: file::check::Running,
+    check: file::check::RunningCheck,
     renewing: file::convert::Conversion,
 }
 
@@ -48,8 +48,8 @@ impl Store {
         thread.write(writes).map_err(|error| self.named(error))
     }
 
-    /// Queues a transaction without waiting for it. What cannot be written now is kept and tried again before the next
-    /// transaction; what never can be (its run is gone) is logged and dropped.
+    /// Queues a transaction without waiting for it. A transaction that fails is kept and retried before the next one;
+    /// one that can never succeed (its run is gone) is logged and dropped.
     pub fn post(&self, writes: Vec<Write>) {
         if let Some(thread) = &self.0.writer {
             self.0.renewing.give_way();
@@ -69,18 +69,18 @@ impl Store {
         self.0.owners.alive(owner)
     }
 
-    /// How often the calling thread has itself read from any store: a thread that draws a screen must not.
+    /// How many reads from any store the calling thread ran itself. A thread that draws the screen must not read.
     #[must_use]
     pub fn reads_of_this_thread() -> u64 {
         file::pool::reads_here()
     }
 
-    /// Whether nothing can be written.
+    /// Whether the store is read-only.
     pub fn read_only(&self) -> bool {
         self.0.writer.is_none()
     }
 
-    /// A number that changes when another process or another `Store` has written, and not when this one has.
+    /// A number that changes when another process or another `Store` writes, but not when this one does.
     pub fn data_version(&self) -> Result<i64, StoreError> {
         match &self.0.writer {
             Some(writer) => writer.call(|conn| version(conn)).map_err(|error| self.named(error)),
@@ -99,14 +99,14 @@ impl Store {
         self.0.owners.leave();
     }
 
-    /// Why something that was posted is still not written, where that is so. It is tried again every second.
+    /// Why a posted write is still not written, if so. It is retried every second.
     #[must_use]
-    pub fn held_up(&self) -> Option<String> {
-        self.0.writer.as_ref().and_then(Writer::held_up)
+    pub fn post_delay(&self) -> Option<String> {
+        self.0.writer.as_ref().and_then(Writer::post_delay)
     }
 
-    /// Whether text that was removed may still stand in the log, because another program is reading it. It is cut off as
-    /// soon as that lets go, by whichever program has the store open then.
+    /// Whether removed text may still be in the log because another program is reading it. The log is truncated as soon
+    /// as that program stops reading, by whichever program has the store open then.
     #[must_use]
     pub fn purge_pending(&self) -> bool {
         file::writer::purge_mark(&self.0.path).exists()
@@ -117,7 +117,7 @@ impl Store {
         self.0.pool.with(read).map_err(|error| self.named(error))
     }
 
-    /// Puts the store's path where a lower function did not know it.
+    /// Adds the store's path to an error that lacks it.
     fn named(&self, error: StoreError) -> StoreError {
         sql::named(error, &self.0.path)
     }

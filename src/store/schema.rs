@@ -1,11 +1,11 @@
-//! The tables, and how an older file becomes a present one.
-//! Not for: opening files (`open`) or the pragmas that a connection sets.
+//! The tables, and the migration of older files.
+//! Not for: opening files (`open`) or the pragmas of a connection.
 
 use super::types::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
 
-/// Stands in the header of every store of ours: `plch`.
+/// The application id in the header of every store: `plch`.
 pub(super) const APPLICATION_ID: i64 = 0x706c_6368;
 
 pub(super) const STEPS: &[M<'static>] = &[
@@ -15,18 +15,17 @@ pub(super) const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/4.sql")),
 ];
 
-/// The newest schema that this program knows.
+/// The newest schema version that this program knows.
 pub(super) fn known() -> i64 {
     version(STEPS)
 }
 
-/// The version to which these steps lead.
+/// The schema version after these steps.
 pub(super) fn version(steps: &[M<'_>]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings a file up to the present: all steps that it lacks and its new version in one transaction, which takes the write
-/// lock at once.
+/// Migrates a file: all missing steps and the new version in one transaction, which takes the write lock at once.
 pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), StoreError> {
     conn.set_transaction_behavior(TransactionBehavior::Exclusive);
     let result = Migrations::from_slice(steps).to_latest(conn);
@@ -37,7 +36,7 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), Stor
     })
 }
 
-/// Makes the tables of an older version in an empty file.
+/// Creates the tables of an older version in an empty file.
 pub(super) fn migrate_to(conn: &mut Connection, version: i64) -> Result<(), StoreError> {
     let steps = usize::try_from(version).unwrap_or_default().min(STEPS.len());
     if steps == 0 { Ok(()) } else { migrate(conn, &STEPS[..steps]) }
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steps_are_sound() {
+    fn the_migrations_are_valid() {
         Migrations::from_slice(STEPS).validate().unwrap();
     }
 }

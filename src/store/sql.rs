@@ -1,4 +1,4 @@
-//! How our values stand in SQLite, and how SQLite's errors are told.
+//! Converts our values to and from SQLite, and SQLite's errors to ours.
 //! Not for: queries.
 
 use super::types::StoreError;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Said when another process held the lock for longer than we wait; the writer tries again on it.
+/// The message if another process held the lock for longer than we wait. The writer retries on it.
 const LOCKED: &str = "another program holds the store's lock";
 
 /// `SQLITE_IOERR_WRITE`: the system refused a write (a file size limit, a quota).
@@ -40,21 +40,21 @@ impl From<rusqlite::Error> for StoreError {
 
 impl From<serde_json::Error> for StoreError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Sql(format!("a stored value does not read: {error}"))
+        Self::Sql(format!("a stored value can't be read: {error}"))
     }
 }
 
-/// Whether the lock could not be had, so that trying again may help.
+/// Whether the lock was not available, so that a retry may help.
 pub(super) fn is_locked(error: &StoreError) -> bool {
     matches!(error, StoreError::Sql(what) if what == LOCKED)
 }
 
-/// Whether the very same write may succeed later.
+/// Whether the same write may succeed later.
 pub(super) fn may_pass_later(error: &StoreError) -> bool {
     is_locked(error) || matches!(error, StoreError::Full(_) | StoreError::Open { .. } | StoreError::ReadOnly)
 }
 
-/// Fills in the path where it is missing.
+/// Adds the path if it is missing.
 pub(super) fn named(error: StoreError, at: &Path) -> StoreError {
     let path = at.display().to_string();
     match error {
@@ -64,12 +64,12 @@ pub(super) fn named(error: StoreError, at: &Path) -> StoreError {
     }
 }
 
-/// SQLite has no unsigned numbers; ours never come near the border.
+/// SQLite has no unsigned integers; our values stay far below the limit.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The way back.
+/// The inverse of [`int`].
 pub(super) fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -104,7 +104,7 @@ macro_rules! id_in_sql {
 
 id_in_sql!(SessionId BranchId NodeId RunId MemoryId);
 
-/// A value that stands in the store as JSON text.
+/// A value stored as JSON text.
 pub(super) struct Json<T>(pub T);
 
 impl<T: Serialize> ToSql for Json<T> {
@@ -120,8 +120,8 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     }
 }
 
-/// The first and the last blob of `N` bytes whose hex digits begin with `prefix`; none where that cannot be.
-/// Hyphens, as in a UUID, count for nothing.
+/// The first and the last blob of `N` bytes whose hex digits begin with `prefix`; `None` if there is none. Ignores
+/// hyphens, as in a UUID.
 pub(super) fn hex_range<const N: usize>(prefix: &str) -> Option<([u8; N], [u8; N])> {
     let digits: Vec<u8> = prefix
         .chars()
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hex_ranges_cover_what_begins_so() {
+    fn hex_ranges_cover_the_prefix() {
         let (low, high) = hex_range::<2>("a").unwrap();
         assert_eq!((low, high), ([0xa0, 0], [0xaf, 0xff]));
         assert_eq!(hex_range::<2>("a-B").unwrap(), ([0xab, 0], [0xab, 0xff]));

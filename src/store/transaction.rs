@@ -1,5 +1,4 @@
-//! A write transaction under way: its connection, what it has to remember between writes, and statements that every table
-//! needs.
+//! A write transaction in progress: its connection, its state between writes, and statements that every table needs.
 //! Not for: which write goes to which table (`apply`).
 
 use super::file::owners::OwnersView;
@@ -8,73 +7,73 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, ToSql};
 use std::collections::HashMap;
 
-/// See the module.
+/// A transaction in progress.
 pub(super) struct WriteTransaction<'a> {
-    /// Where it happens.
+    /// The writer's connection.
     pub(super) conn: &'a Connection,
     owners: &'a OwnersView,
-    /// Nodes that were passed over because the session has their key, by the id that the writer gave them.
+    /// Nodes that were skipped because the session already has their key, by the id that the caller gave them.
     twins: HashMap<NodeId, NodeId>,
     purged: bool,
 }
 
 impl<'a> WriteTransaction<'a> {
-    /// Starts.
+    /// Begins a transaction's writes on a connection.
     pub(super) fn new(conn: &'a Connection, owners: &'a OwnersView) -> Self {
         Self { conn, owners, twins: HashMap::new(), purged: false }
     }
 
-    /// Whether text was deleted for good.
+    /// Whether text was permanently deleted.
     pub(super) fn purged(&self) -> bool {
         self.purged
     }
 
-    /// Notes that text was deleted for good.
+    /// Records that text was permanently deleted.
     pub(super) fn purge(&mut self) {
         self.purged = true;
     }
 
-    /// Whether an owner's process lives.
+    /// Whether an owner's process is alive.
     pub(super) fn alive(&self, owner: &str) -> bool {
         self.owners.alive(owner)
     }
 
-    /// The node that stands for this one.
-    pub(super) fn real(&self, node: NodeId) -> NodeId {
+    /// The stored node for an id: the existing twin of a skipped node, otherwise the node itself.
+    pub(super) fn stored_id(&self, node: NodeId) -> NodeId {
         self.twins.get(&node).copied().unwrap_or(node)
     }
 
-    /// The same, where there may be none.
-    pub(super) fn real_of(&self, node: Option<NodeId>) -> Option<NodeId> {
-        node.map(|node| self.real(node))
+    /// Like [`Self::stored_id`], for an optional node.
+    pub(super) fn stored_id_of(&self, node: Option<NodeId>) -> Option<NodeId> {
+        node.map(|node| self.stored_id(node))
     }
 
-    /// Notes that a node is known under another id.
-    pub(super) fn twin(&mut self, given: NodeId, stored: NodeId) {
+    /// Records that a node is stored under another id.
+    pub(super) fn record_twin(&mut self, given: NodeId, stored: NodeId) {
         self.twins.insert(given, stored);
     }
 
-    /// Runs one statement and says how many rows it changed.
+    /// Runs one statement and returns the number of changed rows.
     pub(super) fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
         Ok(self.conn.prepare_cached(sql)?.execute(values)?)
     }
 
-    /// Runs one statement that must find its row: where it is gone, somebody else was here.
-    pub(super) fn must(&self, sql: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
+    /// Runs one statement that must change a row. If the row is gone, another writer removed it.
+    pub(super) fn run_one(&self, sql: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
         if self.run(sql, values)? == 0 { Err(StoreError::Moved) } else { Ok(()) }
     }
 
-    /// A session's row.
+    /// Row id of a session.
     pub(super) fn session(&self, id: SessionId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM session WHERE id = ?1", &id)
     }
 
-    /// A branch's row.
+    /// Row id of a branch.
     pub(super) fn branch(&self, id: BranchId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM branch WHERE id = ?1", &id)
     }
 
-    /// A run's row.
+    /// Row id of a run.
     pub(super) fn plan_run(&self, id: RunId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM plan_run WHERE id = ?1", &id)
     }

@@ -1,4 +1,4 @@
-//! What goes into the store and comes out of it, beyond the nouns of `domain`.
+//! The types written to and read from the store, beyond those of `domain`.
 //! Not for: SQL.
 
 use crate::domain::base::hash::Hash;
@@ -23,14 +23,14 @@ use crate::domain::summary::module::ModuleCard;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
-/// A run that is under way, as it is written before its POST: enough to save what came if this program dies.
+/// A run in progress, written before its POST: enough to save what arrived if this program dies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpenRun {
     /// The card, with status `open`.
     pub card: RunCard,
-    /// Who runs it: the id of a process that holds its owner lock.
+    /// The id of the process that runs it; that process holds its owner lock.
     pub owner: String,
-    /// The node after which the first new node will stand; must be the branch's head, or on its path when regenerating.
+    /// The node after which the first new node is attached: the branch's head, or on its path when regenerating.
     pub after: Option<NodeId>,
     /// The branch's head when the run was opened.
     pub head: Option<NodeId>,
@@ -51,41 +51,42 @@ pub enum Write {
         at: i64,
     },
     /// A new title.
-    Title {
-        /// Of which.
+    SetTitle {
+        /// The session.
         session: SessionId,
         /// The title.
         title: String,
     },
-    /// A title that a model made: what it was made from, so that it goes with it.
-    MadeTitle {
-        /// Of which.
+    /// A title made by a model, with its sources so that it is deleted with them.
+    SetModelTitle {
+        /// The session.
         session: SessionId,
         /// The title.
         title: String,
-        /// The messages that were read.
+        /// The messages it was made from.
         sources: Vec<NodeId>,
     },
-    /// A session and all that belongs to it is deleted for good, bodies too where no other session has them.
+    /// Permanently deletes a session and everything that belongs to it, including texts that no other session has.
     DeleteSession(SessionId),
-    /// New nodes, parents first. A node whose key the session has already is passed over.
+    /// New nodes, parents first. Nodes whose key the session already has are skipped.
     PutNodes {
-        /// Where.
+        /// The session.
         session: SessionId,
         /// The nodes.
         nodes: Vec<Node>,
     },
-    /// Nodes become tombstones: body, preview, search rows, counts and state versions made from them go, a random content
-    /// hash stays; children keep their place. Refused with `Busy` while a run is open on any branch of the session.
+    /// Turns nodes into tombstones: deletes body, preview, search rows, counts and state versions made from them. A
+    /// random content hash remains; children keep their place. Refused with `Busy` while a run is open on any branch of
+    /// the session.
     Tombstone {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// Which.
+        /// The nodes.
         nodes: Vec<NodeId>,
     },
-    /// The text of a file before or after a tool changed it, so that this can be undone.
+    /// The text of a file before or after a tool changed it, for undo.
     PutFileText {
-        /// In which session it was changed.
+        /// The session in which it was changed.
         session: SessionId,
         /// The text.
         text: Arc<str>,
@@ -97,70 +98,71 @@ pub enum Write {
         /// Hash of the text, and the vector's bytes.
         codes: Vec<(Hash, Vec<u8>)>,
     },
-    /// Every model's vectors of texts with these hashes go.
+    /// Deletes every model's vectors of texts with these hashes.
     DropEmbeddings(Vec<Hash>),
     /// A new branch, with its marks. (`state` is not stored here.)
     PutBranch(Box<Branch>),
-    /// Moves a head when it still is `expect`, else the transaction fails with `Moved`. Raises `seq`.
+    /// Moves a head if it is `expect`, otherwise fails with `Moved`. Increments `seq`.
     MoveHead {
-        /// Of which branch.
+        /// The branch.
         branch: BranchId,
-        /// Where it must be.
+        /// The expected head.
         expect: Option<NodeId>,
-        /// Where it goes.
+        /// The new head.
         head: Option<NodeId>,
     },
-    /// A branch's name.
-    Name {
-        /// Of which.
+    /// Renames a branch.
+    RenameBranch {
+        /// The branch.
         branch: BranchId,
         /// The name.
         name: String,
     },
-    /// Away or back.
-    Archive {
-        /// Which.
+    /// Archives a branch or brings it back.
+    ArchiveBranch {
+        /// The branch.
         branch: BranchId,
-        /// Away.
+        /// Whether it is archived.
         archived: bool,
     },
-    /// A branch's overrides, whole.
+    /// Replaces all overrides of a branch.
     SetOverrides {
-        /// Of which.
+        /// The branch.
         branch: BranchId,
-        /// They.
+        /// The overrides.
         overrides: Box<Overrides>,
     },
-    /// A branch's window anchor.
+    /// Sets a branch's window anchor.
     SetAnchor {
-        /// Of which.
+        /// The branch.
         branch: BranchId,
-        /// It.
+        /// The anchor.
         anchor: Option<Anchor>,
     },
-    /// What the next message replies to.
+    /// Sets the message that the next message replies to.
     SetReply {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
         /// The node's key.
         reply: Option<Hash>,
     },
-    /// Puts, changes or takes off a mark, when the revision there still is `expect` (`None`: no mark), else `Moved`.
+    /// Sets, changes or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
+    /// `Moved`.
     PutMark {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// On what.
+        /// The marked item.
         target: Atom,
-        /// The revision that must be there.
+        /// The expected revision.
         expect: Option<u64>,
-        /// The mark, or none.
+        /// The mark; `None` removes it.
         mark: Option<Mark>,
     },
-    /// A state version, new or changed (by session and version number).
+    /// Stores a state version, new or changed (by session and version number).
     PutState {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The version.
         version: StateVersion,
     },
     /// A summary with its figures in `metrics`; a known one only gets figures.
@@ -174,82 +176,83 @@ pub enum Write {
     },
     /// Which summaries a branch uses, when they still are `expect`, else `Moved`.
     SetSummaries {
-        /// Which branch.
+        /// The branch.
         branch: BranchId,
-        /// Those that must be there.
+        /// The expected summaries.
         expect: Vec<Hash>,
-        /// Those from now on.
+        /// The new summaries.
         summaries: Vec<Hash>,
     },
-    /// An operation; its `seq` is given by the store. Operations of the session that are undone at that moment go.
-    PutOp(Box<Operation>),
-    /// Marks an operation as undone or done again.
+    /// Stores an operation; the store assigns its `seq`. Deletes operations of the session that are undone at that
+    /// moment.
+    PutOperation(Box<Operation>),
+    /// Marks an operation as undone or redone.
     SetUndone {
-        /// Which.
+        /// The operation's `seq`.
         seq: u64,
-        /// Undone.
+        /// Whether it is undone.
         undone: bool,
     },
-    /// A plan's JSON under its id (known ids are passed over).
+    /// Stores a plan's JSON under its id; known ids are skipped.
     PutPlan {
         /// The id.
         id: Hash,
-        /// The branch for which it was made: it is kept as a difference to the plans there.
+        /// The branch for which it was made; it is stored as a difference to that branch's plans.
         branch: BranchId,
         /// JSON.
         body: String,
     },
-    /// Opens a run. Fails with `Busy` while the branch has an open run of a living owner, with `Moved` when the branch's
-    /// head is not `head`.
+    /// Opens a run. Fails with `Busy` while the branch has an open run of a living owner, and with `Moved` if the
+    /// branch's head is not `head`.
     OpenRun(Box<OpenRun>),
     /// The user message of an open run has become a node.
     UserIsNode(RunId),
-    /// A run's card, changed.
+    /// Updates a run's card.
     PutRun(Box<RunCard>),
-    /// A run's card at its end; its chunks go.
+    /// Stores a run's card at its end and deletes its chunks.
     CloseRun(Box<RunCard>),
-    /// What became of the items of a run (one that is gone meanwhile is passed over).
+    /// Stores the item uses of a run; ignored if the run no longer exists.
     PutUses {
-        /// Of which run.
+        /// The run.
         run: RunId,
-        /// It.
+        /// The uses.
         uses: CallUses,
     },
-    /// A piece of a stream. Opaque to the store.
+    /// A chunk of a stream. Opaque to the store.
     PutChunk {
-        /// Of which run.
+        /// The run.
         run: RunId,
         /// Counts up from 0.
         seq: u64,
         /// The bytes.
         body: Vec<u8>,
     },
-    /// A tool trace, new or changed (by run and call id).
+    /// Stores a tool trace, new or changed (by run and call id).
     PutTrace {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The trace.
         trace: Box<ToolTrace>,
     },
-    /// The full result of a call to a tool. The oldest of the session go where all together are too much.
+    /// Stores the full result of a tool call. Deletes the oldest of the session if together they exceed the limit.
     PutToolOutput {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// The run in which the model asked.
+        /// The run in which the model made the call.
         run: RunId,
         /// The call.
         call_id: String,
-        /// It.
+        /// The result.
         text: Arc<str>,
     },
-    /// A sealed segment of a session's word index. Passed over where another stands there already, or where it does not
-    /// continue the one before it.
-    PutShelf {
-        /// Where.
+    /// A sealed segment of a session's word index. Skipped if its number is taken or it does not continue the segment
+    /// before.
+    PutIndexSegment {
+        /// The session.
         session: SessionId,
         /// Counts up from 0.
         segment: u32,
-        /// Digest of the segment before it; none for the first.
+        /// Digest of the segment before it; `None` for the first.
         before: Option<Hash>,
         /// Its own digest.
         digest: Hash,
@@ -258,101 +261,103 @@ pub enum Write {
         /// Its postings by term, opaque.
         lists: Vec<(u64, Vec<u8>)>,
     },
-    /// The part of a session's word index that still grows, in place of the one before. Passed over where it does not
-    /// continue the last segment, or where one of its messages was removed.
-    PutTail {
-        /// Where.
+    /// Replaces the growing part of a session's word index. Skipped if it does not continue the last segment, or one of
+    /// its messages was removed.
+    PutIndexTail {
+        /// The session.
         session: SessionId,
-        /// Digest of the last segment; none where there is none.
+        /// Digest of the last segment; `None` if there is none.
         before: Option<Hash>,
-        /// The messages whose words are in it.
+        /// The messages whose words it contains.
         keys: Vec<Hash>,
-        /// It, opaque.
+        /// Its bytes, opaque.
         body: Vec<u8>,
     },
-    /// Drops a session's word index: it is of another version, or damaged.
-    DropShelf(SessionId),
-    /// What was looked up for a call (known ids are passed over).
+    /// Deletes a session's word index, which has another version or is damaged.
+    DropIndex(SessionId),
+    /// A retrieval set; known ids are skipped.
     PutRetrieval {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The set.
         set: Box<RetrievalSet>,
     },
-    /// A memory: new where `expect` is none, else in place of that version; `Moved` where that is not what is there.
+    /// Stores a memory: new if `expect` is `None`, otherwise in place of that version; fails with `Moved` if another
+    /// one is stored.
     PutMemory {
-        /// It.
+        /// The memory.
         memory: Box<Memory>,
-        /// The version that must be there.
+        /// The expected version.
         expect: Option<u32>,
     },
-    /// A memory goes for good, when its version still is `expect`, else `Moved`.
+    /// Permanently deletes a memory if its version is `expect`, otherwise fails with `Moved`.
     DeleteMemory {
-        /// Which.
+        /// The memory.
         id: MemoryId,
-        /// The version that must be there.
+        /// The expected version.
         expect: u32,
     },
-    /// A step in the life of an item or a memory.
+    /// A transition of an item or a memory.
     PutTransition {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The transition.
         transition: Box<Transition>,
     },
-    /// What a completed turn touched of older ones (known nodes are passed over).
+    /// What a completed turn touched; known nodes are skipped.
     PutTouches {
-        /// Where.
+        /// The session.
         session: SessionId,
         /// The key of the turn's last node.
         node: Hash,
-        /// It.
+        /// The touched items.
         touches: Touches,
     },
-    /// What stands on a message, when that still is `expect`, else `Moved`.
+    /// Sets a message's tag if the current one is `expect`, otherwise fails with `Moved`.
     PutTag {
-        /// Where.
+        /// The session.
         session: SessionId,
         /// The message's key.
         node: Hash,
-        /// What must be there.
+        /// The expected tag.
         expect: Option<Tag>,
-        /// What from now on.
+        /// The new tag.
         tag: Option<Tag>,
     },
-    /// A new version of a summary of a part of a program.
+    /// A new version of a module summary.
     PutModule {
         /// The workspace's folder.
         root: String,
-        /// It.
+        /// The summary.
         card: Box<ModuleCard>,
     },
-    /// Undoes the newest version of such a summary, or does it again; `Moved` where there is none.
+    /// Undoes the newest version of a module summary, or redoes the oldest undone one; fails with `Moved` if there is
+    /// none.
     StepModule {
         /// The workspace's folder.
         root: String,
-        /// Of what.
+        /// The path of the module.
         path: String,
-        /// Again, instead of undone.
+        /// Redo instead of undo.
         forward: bool,
     },
-    /// What is kept of a branch of a race, new or changed.
+    /// Stores the record of a race branch, new or changed.
     PutBranchRun {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The record.
         record: Box<BranchRun>,
     },
-    /// The account of a call.
+    /// The usage report of a call.
     PutUsage(Box<UsageReport>),
-    /// Token counts by hash of the projected bytes.
+    /// Token counts by hash of the rendered bytes.
     PutCounts(Vec<(Hash, Encoding, u32)>),
-    /// This session was used last.
+    /// Records the session as the last used one.
     UseSession(SessionId),
-    /// This branch was used last in its session.
+    /// Records the branch as the last used one in its session.
     UseBranch(BranchId),
-    /// A small value under a name; none deletes it.
-    Setting {
+    /// Sets a named value; `None` deletes it.
+    SetValue {
         /// The name.
         key: String,
         /// The value.
@@ -360,10 +365,10 @@ pub enum Write {
     },
 }
 
-/// The figures of one compression.
+/// The figures of one summarization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Compression {
-    /// What came of it.
+pub struct SummaryFigures {
+    /// The resulting summary.
     pub summary: Hash,
     /// Tokens before.
     pub original: u32,
@@ -375,16 +380,16 @@ pub struct Compression {
 
 /// A message found by search.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Hit {
+pub struct SearchHit {
     /// Its session.
     pub session: SessionId,
     /// The node.
     pub node: NodeId,
-    /// bm25, smaller is better.
+    /// BM25 score; smaller is better.
     pub score: f64,
 }
 
-/// What can go wrong in the store.
+/// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file was written by a newer program.
@@ -393,42 +398,42 @@ pub enum StoreError {
         {known})"
     )]
     Newer {
-        /// Where.
+        /// The path.
         path: String,
         /// Its schema version.
         found: i64,
-        /// Ours.
+        /// The newest schema version that this program knows.
         known: i64,
     },
-    /// The file is no store of ours, or is damaged. It was not changed.
+    /// The file is not a store of this program, or is damaged. It was not changed.
     #[error("the store at {path} is damaged: {why}")]
     Corrupt {
-        /// Where.
+        /// The path.
         path: String,
-        /// SQLite's words.
+        /// SQLite's message.
         why: String,
     },
     /// The folder or the file cannot be opened or written.
     #[error("the store at {path} cannot be opened: {why}")]
     Open {
-        /// Where.
+        /// The path.
         path: String,
-        /// The system's words.
+        /// The system's message.
         why: String,
     },
-    /// The disk is full, or a limit was reached. What was to be written is still in memory.
+    /// The disk is full, or a limit was reached. The pending writes are still in memory.
     #[error("the store cannot grow: {0}")]
     Full(String),
     /// The store was opened read-only.
     #[error("the store is read-only here")]
     ReadOnly,
-    /// Something else changed what this change was based on.
+    /// The data that this change was based on has changed.
     #[error("it was changed in the meantime, here or in another window")]
     Moved,
-    /// A run is open on the branch.
+    /// The branch has an open run.
     #[error("an answer is still arriving on this branch, here or in another window")]
     Busy,
-    /// Anything else that SQLite says.
+    /// Any other error of SQLite.
     #[error("the store failed: {0}")]
     Sql(String),
 }

@@ -1,5 +1,5 @@
-//! The log file. Only our own events go in, and none of them carries a prompt, an answer or a key.
-//! Not for: what a person is told (notices come through the engine's door).
+//! The log file. It contains only our own events, and none of them carries a prompt, an answer or a key.
+//! Not for: notices to the user (they come from the engine).
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A log larger than this is put aside at the next start, in place of the one put aside before.
-const LARGE: u64 = 4 << 20;
+/// A larger log is moved aside at the next start, replacing the one moved aside before. In bytes.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// Starts logging into `state_dir/log/pleach.log` at `level` (`off` … `trace`). The file (mode 0600) is made with the first
-/// line. Other crates' events are left out: some of them print what they send. A second call changes nothing.
+/// Starts logging to `state_dir/log/pleach.log` at `level` (`off` … `trace`). The file (mode 0600) is created with the
+/// first line. Other crates' events are dropped: some of them print what they send. A second call has no effect.
 pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     if level == "off" {
         return Ok(());
@@ -22,12 +22,12 @@ pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     let log = Log::new(state_dir.join("log").join("pleach.log"));
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(true).with_writer(log).finish();
-    // Already started: the first log stays.
+    // If logging was started already, the first log is kept.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }
 
-/// A file that is opened with the first line; when it cannot be, the lines are dropped: logging never stops work.
+/// A file that is opened with the first line. If it cannot be opened, lines are dropped: logging never stops work.
 #[derive(Clone)]
 struct Log {
     path: Arc<PathBuf>,
@@ -47,7 +47,7 @@ impl Log {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(dir)?;
         }
-        if std::fs::metadata(path).is_ok_and(|about| about.len() > LARGE) {
+        if std::fs::metadata(path).is_ok_and(|about| about.len() > MAX_BYTES) {
             std::fs::rename(path, path.with_extension("log.1"))?;
         }
         let mut options = OpenOptions::new();
@@ -112,17 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn a_large_log_is_put_aside() {
+    fn a_large_log_is_moved_aside() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pleach.log");
-        std::fs::write(&path, vec![b'x'; usize::try_from(LARGE).unwrap() + 1]).unwrap();
+        std::fs::write(&path, vec![b'x'; usize::try_from(MAX_BYTES).unwrap() + 1]).unwrap();
         Log::new(path.clone()).write_all(b"new\n").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new\n");
         assert!(dir.path().join("pleach.log.1").exists());
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_stops_nothing() {
+    fn an_unwritable_log_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("file"), "").unwrap();
         assert!(Log::new(dir.path().join("file/under/it.log")).write_all(b"x").is_ok());

@@ -133,7 +133,7 @@ fn results_are_bounded_clean_text() {
     let pictures = said("pictures").body;
     assert!(
         pictures.starts_with(
-            "[an image, image/png, about 300 bytes: not sent on]\n[the resource file:///notes]\nthe notes"
+            "[an image, image/png, about 300 bytes: not passed on]\n[the resource file:///notes]\nthe notes"
         )
     );
     assert!(said("structured").body.contains("\"degrees\": 7"));
@@ -184,7 +184,7 @@ fn server_requests_get_an_error() {
                   sampling/createMessage: -32601";
     assert_eq!(said, wanted);
     let tail = hub.ready("s").tail;
-    assert!(tail.contains("[it asked for answers of the model (sampling); the request was denied]"), "{tail}");
+    assert!(tail.contains("[it asked for model answers (sampling); the request was denied]"), "{tail}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn invalid_tools_in_a_list_are_skipped() {
     assert_eq!(
         server.notes,
         [
-            "Its list starts over again and again; the rest is skipped.",
+            "Its list of tools repeats; the rest is skipped.",
             "A tool is skipped: not described as the protocol requires.",
             "A tool is skipped: another one has the same name.",
             "A tool is skipped: without a name, or with one that is too long.",
@@ -385,7 +385,7 @@ impl Setup {
         let branch = self.branch;
         let ends = |event: &Event| {
             matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. }))
-                || matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch)
+                || matches!(event, Event::Turn(TurnEvent::AnswerEnd { branch: b, .. }) if *b == branch)
         };
         let at = self.client.wait(from, ends);
         let Event::Tool(ToolEvent::Approval { pending: Some(asking), .. }) = self.client.seen[at].clone() else {

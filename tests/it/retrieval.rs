@@ -241,12 +241,12 @@ fn index_is_continued_after_a_restart() {
     home.ok(&["import", &file.display().to_string()]);
     let store = || Store::open(&OpenOptions { path: home.store(), read_only: true }).unwrap().store;
     let session = store().sessions().unwrap()[0].id;
-    assert!(store().shelf_tail(session).unwrap().is_none());
+    assert!(store().index_tail(session).unwrap().is_none());
     let question = "What was the remark on the kiln and crate17?";
     let first = plan(&home, question, &[]);
     assert!(!found(&first).is_empty(), "{first}");
-    assert!(store().shelf_tail(session).unwrap().is_some(), "an incomplete segment is stored too");
+    assert!(store().index_tail(session).unwrap().is_some(), "an incomplete segment is stored too");
     assert_eq!(plan(&home, question, &[]), first);
     home.ok(&["message", "remove", "m17", "--yes"]);
-    assert!(store().shelf_tail(session).unwrap().is_none());
+    assert!(store().index_tail(session).unwrap().is_none());
 }

@@ -36,7 +36,7 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     match run.client.call(request, &mut run.io)? {
         Answer::History(history) if run.io.json => run.io.value(&*history),
         Answer::History(history) => {
-            run.io.say(&told(&history));
+            run.io.say(&history_text(&history));
             Ok(())
         }
         other => Err(unexpected(&other)),
@@ -92,16 +92,16 @@ fn row(text: &mut String, delta: &ItemDiff) {
     let title = column(&delta.title, 40);
     let _ = writeln!(text, "  {} {title} {}", column(&delta.label(), 11), delta.to_text("→"));
     for cause in &delta.causes {
-        let _ = writeln!(text, "      {}", because(cause));
+        let _ = writeln!(text, "      {}", cause_sentence(cause));
     }
 }
 
-fn because(cause: &Cause) -> String {
+fn cause_sentence(cause: &Cause) -> String {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time(at)));
     format!("by {}: {}{at}", cause.by.title(), cause.words)
 }
 
-fn told(history: &ItemHistory) -> String {
+fn history_text(history: &ItemHistory) -> String {
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let mut text = format!("{turn}{}\n", history.title.trim());
     for stay in &history.stays {
@@ -115,7 +115,7 @@ fn told(history: &ItemHistory) -> String {
         let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
         let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");
         for cause in &stay.causes {
-            let _ = writeln!(text, "  {}", because(cause));
+            let _ = writeln!(text, "  {}", cause_sentence(cause));
         }
     }
     if history.stays.is_empty() {

@@ -1,5 +1,5 @@
-//! What answers used of the items of their calls, printed: the part of `stats`, and marks on the rows of a stored plan.
-//! Not for: finding it out (`engine`) or its sums (`domain::call::item_use`).
+//! Prints which items of their calls answers used: the part of `stats`, and marks on the rows of a stored plan. Not
+//! for: finding uses (`engine`) or totals (`domain::call::item_use`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -11,12 +11,12 @@ use crate::domain::call::run::RunCard;
 use crate::engine::api::{Answer, CallRequest, Request};
 use serde_json::{Value, json};
 
-/// Items that were never used, of which so many are named.
+/// The maximum number of unused items that are named.
 const NAMED: usize = 8;
 /// Columns of a title.
 const TITLE: usize = 40;
 
-/// What became of the items of the newest of some calls of which it is known.
+/// The item uses of the newest calls that have any recorded.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
     match run.client.call(Request::Call(CallRequest::Uses { run: card.id }), &mut run.io)? {
@@ -36,7 +36,7 @@ pub(crate) fn count_shape(count: &UseCount) -> Value {
     })
 }
 
-/// What `stats --json` says of items; null where nothing is known.
+/// The `stats --json` value about items; null without recorded uses.
 #[must_use]
 pub(crate) fn shape(totals: &UseTotals) -> Value {
     if totals.calls == 0 {
@@ -75,7 +75,7 @@ fn command(item: &UnusedItem) -> String {
     format!("pleach {} {}", if item.pinned { "unpin" } else { "exclude" }, item.atom.key().short())
 }
 
-/// Prints what `stats` says of items; nothing where nothing is known.
+/// Prints the `stats` section about items; nothing without recorded uses.
 pub(crate) fn say(run: &mut Run<'_, '_>, totals: &UseTotals) {
     if totals.calls == 0 {
         return;

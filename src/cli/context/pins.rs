@@ -30,8 +30,8 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }
-        for told in &steps {
-            run.io.say(&step_line(told));
+        for report in &steps {
+            run.io.say(&step_line(report));
         }
         if steps.is_empty() {
             run.io.say("No items were pinned, leased, or suggested on this branch yet.");
@@ -130,34 +130,34 @@ fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     })
 }
 
-fn step(told: &TransitionReport) -> Value {
-    let step = &told.step;
+fn step(report: &TransitionReport) -> Value {
+    let step = &report.step;
     let kind = if matches!(step.item, Subject::Memory(_)) { "memory" } else { "item" };
     json!({
         "id": step.item.key(),
         "kind": kind,
-        "turn": told.turn,
-        "title": told.title,
+        "turn": report.turn,
+        "title": report.title,
         "from": step.from.name(),
         "to": step.to.name(),
         "reason": step.reason,
         "by": step.by,
-        "at_turn": told.at_turn,
+        "at_turn": report.at_turn,
         "branch": step.branch,
         "at": step.at,
     })
 }
 
-fn step_line(told: &TransitionReport) -> String {
-    let place = told.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-    let way = format!("{} → {}", told.step.from.name(), told.step.to.name());
+fn step_line(report: &TransitionReport) -> String {
+    let place = report.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+    let way = format!("{} → {}", report.step.from.name(), report.step.to.name());
     format!(
         "{}  {}  {}  {}  {}",
-        time(told.step.at),
+        time(report.step.at),
         column(&place, 10),
         column(&way, 24),
-        column(&told.title, 30),
-        told.sentence()
+        column(&report.title, 30),
+        report.sentence()
     )
 }
 

@@ -34,7 +34,7 @@ struct Solved {
 }
 
 /// The message or answer to send again, if any.
-pub(crate) enum Again<'a> {
+pub(crate) enum DraftSource<'a> {
     /// Nothing.
     No,
     /// A message with a new text.
@@ -43,10 +43,10 @@ pub(crate) enum Again<'a> {
     Regenerate(&'a str),
 }
 
-impl<'a> Again<'a> {
+impl<'a> DraftSource<'a> {
     /// From the flags.
     pub(crate) fn of(edit: Option<&'a str>, regenerate: Option<&'a str>) -> Self {
-        edit.map(Again::Edit).or(regenerate.map(Again::Regenerate)).unwrap_or(Again::No)
+        edit.map(DraftSource::Edit).or(regenerate.map(DraftSource::Regenerate)).unwrap_or(DraftSource::No)
     }
 }
 
@@ -54,23 +54,23 @@ impl<'a> Again<'a> {
 pub(crate) fn drafted(
     run: &mut Run<'_, '_>,
     words: &[String],
-    again: &Again<'_>,
+    again: &DraftSource<'_>,
 ) -> Result<(Arc<SessionView>, Draft), Stop> {
     let text = match again {
-        Again::Regenerate(_) => None,
-        Again::No | Again::Edit(_) => run.io.message(words)?,
+        DraftSource::Regenerate(_) => None,
+        DraftSource::No | DraftSource::Edit(_) => run.io.message(words)?,
     };
     let text = text.unwrap_or_default();
     let view = run.open(true)?;
     let kind = match again {
-        Again::No => DraftKind::Message,
-        Again::Edit(message) => ask::edited(&view, message)?,
-        Again::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
+        DraftSource::No => DraftKind::Message,
+        DraftSource::Edit(message) => ask::edited(&view, message)?,
+        DraftSource::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
     };
     Ok((view, Draft { text: text.into(), kind, ..Draft::default() }))
 }
 
-fn solve(run: &mut Run<'_, '_>, words: &[String], again: &Again<'_>) -> Result<Solved, Stop> {
+fn solve(run: &mut Run<'_, '_>, words: &[String], again: &DraftSource<'_>) -> Result<Solved, Stop> {
     let (view, draft) = drafted(run, words, again)?;
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
@@ -88,7 +88,7 @@ pub(crate) fn plan(
     edit: Option<&str>,
     regenerate: Option<&str>,
 ) -> Result<(), Stop> {
-    let solved = solve(run, words, &Again::of(edit, regenerate))?;
+    let solved = solve(run, words, &DraftSource::of(edit, regenerate))?;
     if request {
         let body = run.client.wire(&solved.view, &mut run.io)?;
         run.io.data(&body);
@@ -111,7 +111,7 @@ pub(crate) fn plan(
     Ok(())
 }
 
-/// `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most $0.0066`
+/// For example `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most $0.0066`.
 fn priced(cost: &PromptCost) -> String {
     let label = cost.certainty.label();
     let cached =
@@ -120,7 +120,7 @@ fn priced(cost: &PromptCost) -> String {
     format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// A plan as text; of a call that was made, with what its answer used of each item.
+/// A plan as text; for a past call, with what its answer used of each item.
 fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
     let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
@@ -301,7 +301,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
 
 /// `build`: the context as text.
 pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, &Again::No)?;
+    let solved = solve(run, words, &DraftSource::No)?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {
@@ -325,7 +325,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
 }
 
 fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, &Again::No)?;
+    let solved = solve(run, words, &DraftSource::No)?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {

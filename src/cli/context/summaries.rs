@@ -18,20 +18,20 @@ use std::sync::Arc;
 const PRINTED: usize = 40;
 
 /// `compress`.
-pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Stop> {
+pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let by = if wish.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-    let kind = if wish.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-    let mut draft = drafted(run, branch, SummaryAct::Draft { kind, up_to: wish.up_to, by })?;
-    if !wish.keep.is_empty() {
-        let act = match wish.keep.as_slice() {
+    let by = if args.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+    let kind = if args.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
+    let mut draft = drafted(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
+    if !args.keep.is_empty() {
+        let act = match args.keep.as_slice() {
             [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
             items => SummaryAct::Keep { draft: draft.number, items: places(&draft, items)? },
         };
         draft = drafted(run, branch, act)?;
     }
-    if wish.accept {
+    if args.accept {
         match run
             .client
             .call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } }, &mut run.io)?
@@ -41,7 +41,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, wish: &Compress) -> Result<(), Sto
         }
     }
     if run.io.json {
-        return run.io.value(&draft_shape(&draft, wish.accept));
+        return run.io.value(&draft_shape(&draft, args.accept));
     }
     say_draft(run, &draft);
     let (from, to) = draft.summary.turns;

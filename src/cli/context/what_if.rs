@@ -1,7 +1,7 @@
 //! `plan --what-if`: the next request under other settings, side by side.
 //! Not for: the plan itself (`plan`).
 
-use super::plan::{self, Again};
+use super::plan::{self, DraftSource};
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, money, number};
@@ -25,7 +25,7 @@ pub(crate) fn what_if(
 ) -> Result<(), Stop> {
     let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
-    let (view, draft) = plan::drafted(run, words, &Again::of(edit, regenerate))?;
+    let (view, draft) = plan::drafted(run, words, &DraftSource::of(edit, regenerate))?;
     let found =
         match run.client.call(Request::Plan(PlanRequest::WhatIf { branch: view.current, draft, arms }), &mut run.io)? {
             Answer::WhatIf(found) => found,
@@ -34,11 +34,11 @@ pub(crate) fn what_if(
     if run.io.json {
         return run.io.value(&shape(&found));
     }
-    run.io.say(told(&found).trim_end());
+    run.io.say(describe(&found).trim_end());
     Ok(())
 }
 
-fn told(found: &WhatIf) -> String {
+fn describe(found: &WhatIf) -> String {
     let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
     let all: Vec<(&str, &Result<PlanFigures, String>)> =
         [("current settings", &found.present)].into_iter().chain(all).collect();

@@ -58,7 +58,7 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
 }
 
 /// `ask --request FILE [TEXT]`.
-pub(crate) fn exactly(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait: bool) -> Result<(), Stop> {
+pub(crate) fn ask_with_body(run: &mut Run<'_, '_>, file: &Path, words: &[String], wait: bool) -> Result<(), Stop> {
     let body = input::text_of(run, file)?;
     let text = words.join(" ");
     if text == "-" && file == Path::new("-") {
@@ -104,7 +104,7 @@ pub(crate) fn regenerated(view: &SessionView, message: Option<&str>) -> Result<D
             .head
             .ok_or_else(|| Failure::user("Nothing to regenerate: the branch is empty."))?,
     };
-    Ok(DraftKind::Regenerate(pick::asked(view, node)?))
+    Ok(DraftKind::Regenerate(pick::user_message_of(view, node)?))
 }
 
 /// Whether the turn continues.
@@ -203,7 +203,7 @@ impl Turn {
     fn take_turn(&mut self, run: &mut Run<'_, '_>, event: TurnEvent) -> Step {
         match event {
             TurnEvent::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
-            // What an answer used is found out after it: of the last one that may not come any more.
+            // Item uses are found after the answer; those of the last one may not arrive any more.
             TurnEvent::Run(card) if card.uses.is_some() => {}
             TurnEvent::Run(card) if card.branch == self.branch => {
                 match self.cards.iter_mut().find(|c| c.id == card.id) {
@@ -212,7 +212,7 @@ impl Turn {
                 }
             }
             TurnEvent::Closed { branch, draft, failure } if branch == self.branch => {
-                return Step::Over(failure.map(|failure| self.named(run, failure, draft.is_some())));
+                return Step::Over(failure.map(|failure| self.in_command_terms(run, failure, draft.is_some())));
             }
             TurnEvent::Opened { .. }
             | TurnEvent::Stream { .. }
@@ -226,7 +226,7 @@ impl Turn {
     }
 
     /// The failure in terms of the command line, which has no composer that could restore a message.
-    fn named(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
+    fn in_command_terms(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
         if !nothing_came {
             return failure;
         }
@@ -249,7 +249,7 @@ impl Turn {
             self.shown = 0;
         }
         self.text.push_str(text);
-        self.show(run, sure(&self.text));
+        self.show(run, printable_length(&self.text));
     }
 
     fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
@@ -351,7 +351,7 @@ impl Turn {
 
 /// The length of a growing answer that cannot be part of a state block. Printed text cannot be removed, so a last line
 /// that may start a state block waits, and so does space at the end.
-fn sure(text: &str) -> usize {
+fn printable_length(text: &str) -> usize {
     let shown = &text[..state::shown_while_streaming(text)];
     let start = shown.rfind('\n').map_or(0, |at| at + 1);
     let line = &shown[start..];

@@ -104,7 +104,7 @@ fn described(compared: &Comparison) -> String {
     text.trim_end().to_owned()
 }
 
-/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+/// For example `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`.
 pub(crate) fn figures(side: &Side) -> String {
     let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
     let mut words = vec![count(side.count(), "turn"), count(side.calls as usize, "call")];

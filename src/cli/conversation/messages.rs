@@ -45,7 +45,7 @@ fn list(run: &mut Run<'_, '_>, all: bool) -> Result<(), Stop> {
     };
     let turns = turns(&tree);
     if !run.io.json {
-        let enough = pick::enough(&view);
+        let enough = pick::id_length(&view);
         for slot in &slots {
             let text = line(tree.head(*slot), turns[*slot as usize], enough);
             run.io.say(&text);

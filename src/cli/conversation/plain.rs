@@ -37,11 +37,11 @@ enum Next {
 pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     // From here on, Ctrl+C stops an answer and not the program.
     let mut pressed = (run.io.interrupts)();
-    let mut desk = PlainSession::at(&*run.open(true)?);
+    let mut current = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
     loop {
-        let stands = within(run, &desk, stands);
-        match stands {
+        let status = within(run, &current, status);
+        match status {
             Ok(text) => run.io.say(&text),
             Err(stop) => drop(finish(Err(stop), &mut run.io)),
         }
@@ -50,8 +50,8 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         if now != pressed {
             run.io.say("Ctrl+C stops a streaming answer. To quit, type /quit or end the input (Ctrl+D).");
         }
-        let place = PlainSession { session: desk.session.clone(), branch: desk.branch.clone() };
-        let result = within(run, &place, |inner| one(inner, &mut desk, &line));
+        let place = PlainSession { session: current.session.clone(), branch: current.branch.clone() };
+        let result = within(run, &place, |inner| run_line(inner, &mut current, &line));
         pressed = (run.io.interrupts)();
         match result {
             Ok(Next::Goes) => {}
@@ -65,12 +65,12 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 /// Runs `work` like a separate command with this session and branch. The Ctrl+C count starts at 0.
 fn within<T>(
     run: &mut Run<'_, '_>,
-    desk: &PlainSession,
+    current: &PlainSession,
     work: impl FnOnce(&mut Run<'_, '_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     let global = Global {
-        session: Some(desk.session.clone()),
-        branch: Some(desk.branch.clone()),
+        session: Some(current.session.clone()),
+        branch: Some(current.branch.clone()),
         json: false,
         ..run.global.clone()
     };
@@ -85,16 +85,16 @@ fn within<T>(
         formats: run.formats,
     };
     let result = work(&mut inner);
-    let reached = inner.client.reached();
-    run.client.go_on_from(reached);
+    let reached = inner.client.next_ticket();
+    run.client.continue_from(reached);
     result
 }
 
 /// The status before each prompt.
-fn stands(run: &mut Run<'_, '_>) -> Result<String, Stop> {
+fn status(run: &mut Run<'_, '_>) -> Result<String, Stop> {
     let view = run.open(false)?;
     let plan = run.client.plan(&view, Draft::default(), &mut run.io);
-    Ok(words::stands(&view, plan))
+    Ok(words::status(&view, plan))
 }
 
 /// Reads a line, or several lines joined by a final backslash. None at the end of the input.
@@ -125,14 +125,14 @@ fn line(run: &mut Run<'_, '_>) -> Option<String> {
 }
 
 /// Runs a line: a command or a message.
-fn one(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<Next, Stop> {
+fn run_line(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     let text = line.trim();
     if text.is_empty() {
         return Ok(Next::Goes);
     }
     match text.strip_prefix('/') {
         Some(slashed) if slashed.starts_with('/') => say(run, slashed)?,
-        Some(_) => return slash(run, desk, text),
+        Some(_) => return slash(run, current, text),
         None => say(run, line.trim_end())?,
     }
     Ok(Next::Goes)
@@ -146,9 +146,9 @@ fn say(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
 }
 
 /// Runs a command, with the grammar of the command line.
-fn slash(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<Next, Stop> {
+fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     match read::read(line).map_err(Stop::Usage)? {
-        Typed::Action(action) => named(run, action),
+        Typed::Action(action) => run_action(run, action),
         Typed::Help(text) => {
             run.io.say(text.trim_end());
             Ok(Next::Goes)
@@ -169,11 +169,11 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<N
                 formats: run.formats,
             };
             let result = inner.command(&args);
-            let reached = inner.client.reached();
-            run.client.go_on_from(reached);
+            let reached = inner.client.next_ticket();
+            run.client.continue_from(reached);
             result?;
-            if args.command.as_ref().is_some_and(moves) {
-                *desk = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
+            if args.command.as_ref().is_some_and(switches) {
+                *current = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
             }
             Ok(Next::Goes)
         }
@@ -181,7 +181,7 @@ fn slash(run: &mut Run<'_, '_>, desk: &mut PlainSession, line: &str) -> Result<N
 }
 
 /// Runs an action of the full-screen program that works in plain mode.
-fn named(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
+fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
     match action {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Ends),
         Action::Help => run.io.say(&words::help()),
@@ -198,7 +198,7 @@ fn named(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
 }
 
 /// Whether a command switches the session or branch.
-fn moves(command: &Command) -> bool {
+fn switches(command: &Command) -> bool {
     matches!(
         command,
         Command::Session(SessionCommand::New { .. } | SessionCommand::Switch { .. } | SessionCommand::Delete { .. })

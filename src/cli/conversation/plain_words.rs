@@ -37,7 +37,7 @@ To send text that starts with /, type //. /COMMAND --help explains a command.",
 }
 
 /// Session, branch, mode, model, and token count, in sentences.
-pub(crate) fn stands(view: &SessionView, plan: Result<Planned, Stop>) -> String {
+pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == view.current).map_or("?", |branch| &branch.name);
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
     match plan {

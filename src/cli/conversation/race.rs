@@ -85,7 +85,7 @@ impl RaceEntry {
         state::strip(&self.text, self.failure.is_none())
     }
 
-    fn well(&self) -> bool {
+    fn succeeded(&self) -> bool {
         if self.record.as_ref().is_some_and(|record| record.stopped.is_some()) {
             return true;
         }
@@ -139,7 +139,7 @@ fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> 
 
 /// The first failure of a branch becomes the command's result.
 fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
-    let Some(bad) = entries.iter().find(|entry| !entry.well()) else { return Ok(()) };
+    let Some(bad) = entries.iter().find(|entry| !entry.succeeded()) else { return Ok(()) };
     let why = bad.cards.last().and_then(|card| card.error.clone());
     let failure = bad.failure.clone().unwrap_or_else(|| {
         Failure::new(
@@ -151,8 +151,8 @@ fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
     Err(Stop::Failed(failure))
 }
 
-/// `── mode Off · gpt-4.1-mini · 1,204 in / 310 out · $0.0011 ──`, then the words.
-fn told(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, failure: Option<&Failure>) {
+/// For example `── mode Off · gpt-4.1-mini · 1,204 in / 310 out · $0.0011 ──`, then the text.
+fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, failure: Option<&Failure>) {
     let _ = write!(text, "── {title}");
     if let Some(card) = card {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
@@ -197,7 +197,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
         let mut text = String::new();
         for (entry, branch) in entries.iter().zip(&branches) {
             let title = format!("{}: {}", branch.name, entry.title);
-            told(&mut text, &title, entry.cards.last(), &entry.words(), entry.failure.as_ref());
+            append_answer(&mut text, &title, entry.cards.last(), &entry.words(), entry.failure.as_ref());
             let stopped = entry.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
             if let Some(sentence) = stopped {
                 let _ = writeln!(text, "! {sentence}\n");
@@ -225,7 +225,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             event => early.extend(event),
         }
     };
-    let mut entry = RaceEntry::new(&made.branch, how(&made));
+    let mut entry = RaceEntry::new(&made.branch, difference(&made));
     for event in &early {
         entry.take(event);
     }
@@ -253,8 +253,8 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
         run.io.value(&value)?;
     } else {
         let mut text = String::new();
-        told(&mut text, "original", Some(&made.of), before.as_deref().unwrap_or("(no stored answer)"), None);
-        told(
+        append_answer(&mut text, "original", Some(&made.of), before.as_deref().unwrap_or("(no stored answer)"), None);
+        append_answer(
             &mut text,
             &format!("replay, {}", entry.title),
             entry.cards.last(),
@@ -268,7 +268,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
 }
 
 /// How the new call differs from the stored call.
-fn how(made: &ReplayedCall) -> String {
+fn difference(made: &ReplayedCall) -> String {
     match &made.without {
         Some((_, title)) => format!("without {title:?}"),
         None if made.exact => "the same bytes".to_owned(),

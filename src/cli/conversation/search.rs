@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_shell_held_together_stays_so_in_filters() {
+    fn quoted_words_stay_together_in_filters() {
         assert_eq!(quoted("branch:my try"), "branch:\"my try\"");
         assert_eq!(quoted("two words"), "two words");
         assert_eq!(quoted("\"a phrase\""), "\"a phrase\"");

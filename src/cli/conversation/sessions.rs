@@ -37,7 +37,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
         }
         SessionCommand::Rename { names } => {
-            let (session, title) = two(run.global.session.clone(), names);
+            let (session, title) = target_and_name(run.global.session.clone(), names);
             run.done(Request::Session(SessionRequest::Rename { session, title: Some(title) }), "Renamed.")
         }
         SessionCommand::Retitle { session } => {
@@ -86,7 +86,7 @@ pub(crate) fn card_line(card: &SessionCard) -> String {
 }
 
 /// `[WHICH] NAME`.
-fn two(default: NameOrId, names: &[String]) -> (NameOrId, String) {
+fn target_and_name(default: NameOrId, names: &[String]) -> (NameOrId, String) {
     match names {
         [which, name] => (Some(which.clone()), name.clone()),
         names => (default, names.concat()),
@@ -108,7 +108,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         }
         BranchCommand::Rename { names } => {
             let view = run.open(false)?;
-            let (which, name) = two(None, names);
+            let (which, name) = target_and_name(None, names);
             let branch = pick::branch(&view, which.as_deref())?.id;
             run.done(Request::Branch(BranchRequest::Rename { branch, name }), "Renamed.")
         }

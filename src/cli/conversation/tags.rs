@@ -56,7 +56,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
     if found.is_empty() {
         run.io.say("No matching labels or stars.");
     }
-    let enough = pick::enough(&view);
+    let enough = pick::id_length(&view);
     for (slot, tag) in &found {
         let head = tree.head(*slot);
         let star = if tag.favourite { "★" } else { " " };

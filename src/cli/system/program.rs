@@ -60,7 +60,7 @@ pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(profile);
         match result {
             Ok(models) => models.iter().for_each(|model| run.io.say(&model_line(model, of(profile, model)))),
-            Err(failure) => run.io.say(&format!("  {}", crate::cli::execution::told(failure))),
+            Err(failure) => run.io.say(&format!("  {}", crate::cli::execution::describe(failure))),
         }
     }
     Ok(())
@@ -138,7 +138,7 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
     let Some(name) = name else { return theme(run.config, None, &mut run.io) };
     let (all, _) = themes::load(&run.config.paths.themes_dir());
     if name != AUTO && !all.iter().any(|theme| theme.name == name) {
-        return Err(no_theme(name, &all));
+        return Err(unknown_theme(name, &all));
     }
     run.config.clone().save_theme(name).map_err(|error| error.failure())?;
     let said = format!("Theme {name} saved in {}.", run.config.paths.user_file().display());
@@ -208,7 +208,7 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
     }
 }
 
-fn no_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
+fn unknown_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
     let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
     Failure::new(FailureKind::Config, format!("Unknown theme {name:?}."))
         .todo(format!("Known names: {}.", known.join(", ")))
@@ -235,7 +235,7 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
         }
         return Ok(());
     };
-    let theme = all.iter().find(|theme| theme.name == name).ok_or_else(|| no_theme(name, &all))?;
+    let theme = all.iter().find(|theme| theme.name == name).ok_or_else(|| unknown_theme(name, &all))?;
     if io.json {
         return io.value(&json!({ "name": theme.name, "own": theme.own, "toml": theme.text }));
     }

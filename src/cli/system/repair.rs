@@ -11,9 +11,9 @@ use crate::domain::base::failure::Failure;
 use serde_json::json;
 
 /// Checks the whole store; none if it is intact.
-pub type Look<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
+pub type CheckStore<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
 /// Moves the store aside and starts from a backup, or empty.
-pub type Mend<'a> = &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>;
+pub type RepairStore<'a> = &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>;
 
 /// Whether this command repairs the store, and must run before an engine opens it.
 #[must_use]
@@ -23,16 +23,21 @@ pub fn wanted(args: &Args) -> bool {
 
 /// Runs `doctor --repair` and returns its exit code.
 #[must_use]
-pub fn run(args: &Args, look: Look<'_>, mend: Mend<'_>) -> u8 {
+pub fn run(args: &Args, check: CheckStore<'_>, repair_store: RepairStore<'_>) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = repair(args, look, mend, &mut io);
+        let result = repair(args, check, repair_store, &mut io);
         finish(result, &mut io)
     })
 }
 
-fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut crate::cli::Io<'_>) -> Result<(), Stop> {
+fn repair(
+    args: &Args,
+    check: CheckStore<'_>,
+    repair_store: RepairStore<'_>,
+    io: &mut crate::cli::Io<'_>,
+) -> Result<(), Stop> {
     let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
-    let Some(damage) = look()? else {
+    let Some(damage) = check()? else {
         let said = "The store is intact. Nothing changed.";
         return io.either(&json!({ "damaged": false, "repaired": false, "message": said }), said);
     };
@@ -50,7 +55,7 @@ fn repair(args: &Args, look: Look<'_>, mend: Mend<'_>, io: &mut crate::cli::Io<'
         io.note("nothing changed");
         return Err(Stop::Said(1));
     }
-    let mended = mend(start)?;
+    let mended = repair_store(start)?;
     let said: Vec<String> = mended.sentences().iter().map(|said| sentence(said)).collect();
     let value = json!({
         "damaged": true,
@@ -69,14 +74,14 @@ mod tests {
     use clap::Parser as _;
     use std::cell::RefCell;
 
-    fn told(line: &str, backups: usize, tty: bool, typed: &str) -> (Result<(), Stop>, String, Vec<StartWith>) {
+    fn run_repair(line: &str, backups: usize, tty: bool, typed: &str) -> (Result<(), Stop>, String, Vec<StartWith>) {
         let args = Args::try_parse_from(line.split_whitespace()).unwrap();
         assert!(wanted(&args));
         let asked = RefCell::new(Vec::new());
         let card = |n| BackupCard { path: format!("/s/b{n}"), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
         let damage = Damage { path: "/s/p".into(), why: "bad".into(), backups: (0..backups).map(card).collect() };
-        let look = || Ok(Some(damage.clone()));
-        let mend = |start| {
+        let check = || Ok(Some(damage.clone()));
+        let repair_store = |start| {
             asked.borrow_mut().push(start);
             Ok(RepairResult { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
         };
@@ -93,33 +98,33 @@ mod tests {
             escape: false,
             interrupts: &|| 0,
         };
-        let result = repair(&args, &look, &mend, &mut io);
+        let result = repair(&args, &check, &repair_store, &mut io);
         let said = String::from_utf8([out, err].concat()).unwrap();
         (result, said, asked.into_inner())
     }
 
     #[test]
-    fn nothing_happens_without_a_yes() {
-        let (result, said, asked) = told("pleach doctor --repair", 1, true, "\n");
+    fn nothing_changes_without_confirmation() {
+        let (result, said, asked) = run_repair("pleach doctor --repair", 1, true, "\n");
         assert_eq!((result.unwrap_err().code(), asked.len()), (1, 0), "{said}");
         assert!(said.contains("[y/N]") && said.contains("2026-01-01 10:00 UTC"), "{said}");
-        let (result, said, asked) = told("pleach doctor --repair", 1, false, "y\n");
+        let (result, said, asked) = run_repair("pleach doctor --repair", 1, false, "y\n");
         assert_eq!((result.unwrap_err().code(), asked.len()), (2, 0), "{said}");
     }
 
     #[test]
-    fn a_yes_starts_from_a_backup_where_there_is_one() {
+    fn confirmation_starts_from_a_backup_if_one_exists() {
         for (line, backups, typed, start) in [
             ("pleach doctor --repair", 2, "y\n", StartWith::Backup),
             ("pleach doctor --repair --yes", 2, "", StartWith::Backup),
             ("pleach doctor --repair --empty", 2, "yes\n", StartWith::Empty),
             ("pleach doctor --repair -y", 0, "", StartWith::Empty),
         ] {
-            let (result, said, asked) = told(line, backups, true, typed);
+            let (result, said, asked) = run_repair(line, backups, true, typed);
             assert_eq!((result, asked), (Ok(()), vec![start]), "{said}");
             assert!(said.contains("/s/p.corrupt") && said.contains("3 messages"), "{said}");
         }
-        let (_, said, _) = told("pleach --json doctor --repair --yes", 0, false, "");
+        let (_, said, _) = run_repair("pleach --json doctor --repair --yes", 0, false, "");
         assert!(said.contains("\"messages\":3"), "{said}");
     }
 }

@@ -24,12 +24,12 @@ const AROUND: usize = 3;
 const ASKED: usize = 60;
 
 /// `traces`.
-pub(crate) fn traces(run: &mut Run<'_, '_>, wish: &Traces) -> Result<(), Stop> {
+pub(crate) fn traces(run: &mut Run<'_, '_>, args: &Traces) -> Result<(), Stop> {
     let view = run.open(false)?;
-    match &wish.command {
+    match &args.command {
         Some(TracesCommand::Show { id }) => show(run, &view, id),
         Some(TracesCommand::Again { id }) => again(run, &view, id),
-        None => list(run, &view, wish),
+        None => list(run, &view, args),
     }
 }
 
@@ -90,16 +90,16 @@ impl TraceList {
     }
 }
 
-fn list(run: &mut Run<'_, '_>, view: &SessionView, wish: &Traces) -> Result<(), Stop> {
-    let board = TraceList::read(run, view, wish.whole_session)?;
-    let sieve = TraceFilter::read(wish.filter.as_deref().unwrap_or_default());
+fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), Stop> {
+    let board = TraceList::read(run, view, args.whole_session)?;
+    let sieve = TraceFilter::read(args.filter.as_deref().unwrap_or_default());
     let fits = |at: usize| {
         let trace = &board.traces[at];
         sieve.matches(trace, board.fix(at).is_some())
             && (!wish.failed || resolution::failed(trace))
             && wish.tool.as_ref().is_none_or(|tool| *tool == trace.name)
     };
-    if wish.grouped {
+    if args.grouped {
         return groups(run, &board, &fits);
     }
     let chosen: Vec<usize> = (0..board.traces.len()).rev().filter(|at| fits(*at)).collect();

@@ -10,7 +10,7 @@ use crate::engine::api::{Answer, FolderAct, Request, ToolRequest};
 use serde_json::json;
 
 /// What trust in a folder means, as the question explains it.
-const MEANS: &str = "In a trusted folder, the model can read, list, and search files, and requests can contain a map and \
+const EXPLANATION: &str = "In a trusted folder, the model can read, list, and search files, and requests can contain a map and \
                      symbols of the code and the project rules (AGENTS.md): text that is read is sent to the model's \
                      server. MCP servers in your settings will start. Each file change and each command needs your \
                      approval, unless one of your rules approves it.";
@@ -26,7 +26,7 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
     }
     if !off && !yes {
         run.io.note(&folder);
-        run.io.note(MEANS);
+        run.io.note(EXPLANATION);
         if !run.io.in_tty {
             return Err(Failure::user("No terminal to ask on.").todo("Run `pleach trust --yes`.").into());
         }
@@ -82,7 +82,7 @@ fn asked(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
 }
 
 /// Warns that --allow has no effect if no tools are offered.
-pub(crate) fn remind(run: &mut Run<'_, '_>) {
+pub(crate) fn warn_untrusted(run: &mut Run<'_, '_>) {
     if !run.global.allow.is_empty() && !run.config.is_trusted(&run.config.workspace) {
         run.io.note(
             "this folder is not trusted, so no tools are offered and --allow has no effect; `pleach trust` trusts the \

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn clap_finds_no_fault() {
+    fn clap_definitions_are_valid() {
         Args::description().debug_assert();
     }
 
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command() {
+    fn invalid_commands_are_refused() {
         for line in [
             "replay",
             "ask --mode loud x",

@@ -70,7 +70,8 @@ pub fn split(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = line.trim_start();
     while let Some(first) = rest.chars().next() {
-        let quoted = Some(first).filter(|c| matches!(c, '"' | '\'')).and_then(|quote| held(&rest[1..], quote));
+        let quoted =
+            Some(first).filter(|c| matches!(c, '"' | '\'')).and_then(|quote| split_at_quote(&rest[1..], quote));
         let (word, after) = quoted.unwrap_or_else(|| {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             rest.split_at(end)
@@ -82,7 +83,7 @@ pub fn split(line: &str) -> Vec<String> {
 }
 
 /// The text before a quote that ends a word, and the text after the quote.
-fn held(text: &str, quote: char) -> Option<(&str, &str)> {
+fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
     text.match_indices(quote).find_map(|(at, _)| {
         let after = &text[at + 1..];
         (after.is_empty() || after.starts_with(char::is_whitespace)).then(|| (&text[..at], after))
@@ -103,7 +104,7 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
         let means = alias.means.split(' ').map(OsString::from);
         rest = means.chain(if alias.joins { join(own) } else { own }).collect();
         if alias.name == "remember" {
-            remembered(&mut rest);
+            expand_memory_kind(&mut rest);
         }
     }
     short_forms(&mut rest);
@@ -138,7 +139,7 @@ fn join(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Reads `[KIND:] TEXT` after `memory add`.
-fn remembered(words: &mut Vec<OsString>) {
+fn expand_memory_kind(words: &mut Vec<OsString>) {
     let kind = words
         .get(2)
         .and_then(|word| word.to_str()?.strip_suffix(':'))

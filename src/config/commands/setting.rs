@@ -173,7 +173,7 @@ impl Setting {
             Self::Window(turns) => overrides.window = Some(*turns),
             Self::Layout(layout) => overrides.layout = layout.map(|layout| layout.name().to_owned()),
             Self::Personality(text) => overrides.personality.clone_from(text),
-            Self::Compaction(choice) => overrides.compaction = choice.wish(),
+            Self::Compaction(choice) => overrides.compaction = choice.over_policy(),
             Self::Lane(lane) => overrides.lane = Some(lane.text()),
             Self::Focus(names) => overrides.focus.clone_from(names),
         }

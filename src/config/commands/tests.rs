@@ -1,4 +1,5 @@
-//! Laws of the table of commands. Not for: what commands do.
+//! Laws of the table of commands.
+//! Not for: what commands do.
 
 use super::args::Args;
 use super::read::{Typed, parse, read, split};
@@ -7,7 +8,7 @@ use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// What a command line means; a report of clap where it means nothing.
+/// The parsed command line, or clap's error.
 fn on_the_command_line(line: &str) -> String {
     let words = std::iter::once("pleach".to_owned()).chain(split(line)).map(OsString::from);
     match parse(words) {
@@ -16,7 +17,7 @@ fn on_the_command_line(line: &str) -> String {
     }
 }
 
-/// What the line means after a slash; the sentence that refuses it where it means nothing.
+/// The parsed slash line, or the error.
 fn after_a_slash(line: &str) -> String {
     match read(&format!("/{line}")) {
         Ok(Typed::Command(args)) => format!("{:?}", args.command),
@@ -25,7 +26,7 @@ fn after_a_slash(line: &str) -> String {
     }
 }
 
-/// Commands that print something for a shell, and have no meaning where the program runs already.
+/// Commands whose output is for a shell; they are refused inside the running program.
 const OF_A_SHELL: [&str; 2] = ["completions", "man"];
 
 #[test]
@@ -43,7 +44,7 @@ fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
 }
 
 #[test]
-fn every_command_is_a_row_with_sentence_and_example() {
+fn every_command_has_a_row_with_description_and_example() {
     fn count(command: &clap::Command) -> usize {
         let own = usize::from(!command.is_subcommand_required_set());
         own + command.get_subcommands().map(count).sum::<usize>()
@@ -77,7 +78,7 @@ fn extra_and_unknown_words_are_refused_with_the_usage() {
 }
 
 #[test]
-fn short_names_lead_to_commands() {
+fn short_names_expand_to_commands() {
     for alias in ALIASES {
         let meant = row_of(alias.means).is_some() || rows().iter().any(|row| row.name.starts_with(alias.means));
         assert!(meant || Action::from_name(alias.means).is_some(), "{} leads nowhere", alias.name);
@@ -114,7 +115,7 @@ fn short_names_lead_to_commands() {
 }
 
 #[test]
-fn every_action_is_named_after_a_slash() {
+fn every_action_has_a_slash_name() {
     for action in Action::ALL {
         let said = after_a_slash(action.name());
         assert!(said == action.name() || said.starts_with("Some("), "/{}: {said}", action.name());
@@ -124,7 +125,7 @@ fn every_action_is_named_after_a_slash() {
 }
 
 #[test]
-fn flags_of_the_start_are_refused_inside() {
+fn startup_flags_are_refused_inside() {
     for line in [
         "plan hi --store /x.db",
         "pins -s other",
@@ -146,7 +147,7 @@ fn flags_of_the_start_are_refused_inside() {
 }
 
 #[test]
-fn short_names_stand_behind_the_flags_of_every_command() {
+fn short_names_work_after_global_flags() {
     let words = ["pleach", "-s", "window", "--json", "window", "3"];
     let args = parse(words.map(OsString::from)).unwrap();
     assert_eq!((args.global.session.as_deref(), args.global.json), (Some("window"), true));
@@ -163,7 +164,7 @@ fn lines_are_split_as_in_a_shell() {
 }
 
 #[test]
-fn a_message_in_quotes_is_no_setting() {
+fn a_quoted_message_is_not_a_setting() {
     let words = ["pleach", "race", "cost: what is it?", "--arm", "mode:off", "--arm", "mode:heavy"];
     let args = super::read::parse(words.map(std::ffi::OsString::from)).unwrap();
     let Some(super::command::Command::Race { text, arm, .. }) = args.command else { panic!("it is a race") };

@@ -1,4 +1,4 @@
-//! Under which heading of the menus an action stands.
+//! Groups the actions under the headings of the menus.
 //! Not for: names and sentences (`actions`) or keys (`keymap`).
 
 use super::actions::Action;
@@ -17,7 +17,7 @@ pub enum ActionGroup {
     Tools,
     /// Sessions, settings and the program.
     Session,
-    /// How things look, and moving about.
+    /// Appearance and navigation.
     View,
     /// Writing and sending.
     Message,

@@ -96,7 +96,7 @@ impl Chord {
     }
 
     /// These four send the same bytes as other keys on most terminals.
-    fn twin(&self) -> Option<&'static str> {
+    fn terminal_twin(&self) -> Option<&'static str> {
         let twins = [('m', "Enter"), ('i', "Tab"), ('h', "Backspace"), ('[', "Esc")];
         twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c)).map(|(_, name)| name)
     }
@@ -277,7 +277,7 @@ impl Keymap {
                 if binding.on.is(typed) {
                     return Step::Run(binding.run);
                 }
-                if binding.on.goes_on_after(typed) {
+                if binding.on.continues(typed) {
                     return Step::More;
                 }
             }
@@ -287,10 +287,10 @@ impl Keymap {
 
     /// The bindings that continue after these keys, by their next key, in the order of the table, each key once.
     #[must_use]
-    pub fn going_on(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
+    pub fn continuations(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
         for place in places {
-            for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.goes_on_after(typed)) {
+            for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.continues(typed)) {
                 if let Some(next) = binding.on.after(typed.len()).filter(|next| found.iter().all(|(on, _)| on != next))
                 {
                     found.push((next, binding));
@@ -334,7 +334,7 @@ impl Keymap {
             }
         };
         if let Some(leader) = &file.leader {
-            self.lead(leader, source);
+            self.set_leader(leader, source);
         }
         let mut fresh: Vec<Binding> = Vec::new();
         for entry in file.bind {
@@ -348,16 +348,16 @@ impl Keymap {
     }
 
     /// Changes the first key of all sequences.
-    fn lead(&mut self, leader: &str, source: &str) {
+    fn set_leader(&mut self, leader: &str, source: &str) {
         let new = match leader.parse::<Chord>() {
-            Ok(new) if new.twin().is_none() && new.typed().is_none() => new,
+            Ok(new) if new.terminal_twin().is_none() && new.typed().is_none() => new,
             _ => {
                 self.problems.push(format!("{source}: {leader:?} cannot be the leader key. The setting was ignored."));
                 return;
             }
         };
         if let Some(old) = self.leader.replace(new) {
-            self.bindings.iter_mut().for_each(|binding| binding.on.led_by(old, new));
+            self.bindings.iter_mut().for_each(|binding| binding.on.replace_leader(old, new));
             let lone = |b: &Binding| b.on.is(&[new]) && b.when == When::Always;
             self.bindings.retain(|b| !lone(b));
         }
@@ -365,11 +365,11 @@ impl Keymap {
 
     fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
         let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}. The binding was skipped."))?;
-        if let Some(twin) = on.chords().find_map(|chord| chord.twin()) {
+        if let Some(twin) = on.chords().find_map(|chord| chord.terminal_twin()) {
             return Err(format!("{source}: {on} cannot be bound, because terminals send {twin} for it."));
         }
         if over {
-            self.bindings.retain(|b| !(b.on.hides(on) && b.when == entry.when));
+            self.bindings.retain(|b| !(b.on.is_prefix_of_either(on) && b.when == entry.when));
         }
         if entry.run == "none" {
             return Ok(None);
@@ -381,7 +381,7 @@ impl Keymap {
 
     fn add(&mut self, binding: Binding, fresh: &mut Vec<Binding>, source: &str) {
         let clash = |b: &&Binding| {
-            b.on.hides(binding.on)
+            b.on.is_prefix_of_either(binding.on)
                 && (b.run != binding.run || b.on != binding.on)
                 && (b.when == binding.when || b.when == When::Always || binding.when == When::Always)
         };
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_and_twins_are_said() {
+    fn conflicts_and_terminal_twins_are_reported() {
         let map = Keymap::load(Some(
             "[[bind]]\non = \"ctrl-m\"\nrun = \"send\"\nwhen = \"composer\"\n\
              [[bind]]\non = \"alt-f12\"\nrun = \"pin\"\nwhen = \"panel\"\n\
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_begin_alike_are_said() {
+    fn conflicting_key_sequences_are_reported() {
         let bind = |on: &str, run: &str| format!("[[bind]]\non = \"{on}\"\nrun = \"{run}\"\nwhen = \"panel\"\n");
         let map = Keymap::load(Some(&(bind("alt-f11 a", "pin") + &bind("alt-f11", "help") + &bind("ctrl-x", "copy"))));
         assert_eq!(map.problems().len(), 2, "{:?}", map.problems());
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn several_keys_are_found_step_by_step() {
+    fn key_sequences_are_matched_key_by_key() {
         let map = Keymap::built_in();
         let chord = |text: &str| text.parse::<Chord>().unwrap();
         let (x, t) = (chord("ctrl-x"), chord("T"));
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(map.step(&[x], &here), Step::More);
         assert_eq!(map.step(&[x, t], &here), Step::Run(Action::Themes));
         assert_eq!(map.step(&[x, chord("f12")], &here), Step::Nothing);
-        let next = map.going_on(&[x], &here);
+        let next = map.continuations(&[x], &here);
         assert!(next.len() > 15 && next.iter().any(|(on, b)| *on == t && b.run == Action::Themes));
         let moved = Keymap::load(Some("leader = \"ctrl-k\""));
         assert_eq!(moved.problems(), &[] as &[String]);
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_table_stands_over_the_built_in_one() {
+    fn a_users_key_table_overrides_the_built_in_one() {
         let own = "[[bind]]\non = \"p\"\nrun = \"exclude\"\nwhen = \"overlay\"\n\
                    [[bind]]\non = \"alt-c\"\nrun = \"none\"\nwhen = \"always\"\n";
         let map = Keymap::load(Some(own));

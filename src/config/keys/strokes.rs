@@ -41,7 +41,7 @@ impl Strokes {
 
     /// Whether the sequence starts with `typed` and continues.
     #[must_use]
-    pub fn goes_on_after(self, typed: &[Chord]) -> bool {
+    pub fn continues(self, typed: &[Chord]) -> bool {
         self.count() > typed.len() && self.chords().take(typed.len()).eq(typed.iter().copied())
     }
 
@@ -53,12 +53,12 @@ impl Strokes {
 
     /// Whether one sequence equals the other or starts it: both cannot be bound in one place.
     #[must_use]
-    pub fn hides(self, other: Self) -> bool {
+    pub fn is_prefix_of_either(self, other: Self) -> bool {
         self.chords().zip(other.chords()).all(|(a, b)| a == b)
     }
 
     /// Replaces the first key `old` of a sequence with `new`.
-    pub(crate) fn led_by(&mut self, old: Chord, new: Chord) {
+    pub(crate) fn replace_leader(&mut self, old: Chord, new: Chord) {
         if self.count() > 1 && self.first == old {
             self.first = new;
         }
@@ -92,15 +92,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_one_after_the_other() {
+    fn key_sequences() {
         let read = |text: &str| text.parse::<Strokes>();
         let two = read("ctrl-x t").unwrap();
         assert_eq!((two.to_string().as_str(), two.count()), ("Ctrl+X t", 2));
         let typed: Vec<Chord> = two.chords().collect();
-        assert!(two.is(&typed) && two.goes_on_after(&typed[..1]) && !two.goes_on_after(&typed));
+        assert!(two.is(&typed) && two.continues(&typed[..1]) && !two.continues(&typed));
         assert_eq!(two.after(1).unwrap().to_string(), "t");
-        assert!(read("ctrl-x").unwrap().hides(two) && two.hides(read("ctrl-x t b").unwrap()));
-        assert!(!two.hides(read("ctrl-x b").unwrap()));
+        assert!(
+            read("ctrl-x").unwrap().is_prefix_of_either(two) && two.is_prefix_of_either(read("ctrl-x t b").unwrap())
+        );
+        assert!(!two.is_prefix_of_either(read("ctrl-x b").unwrap()));
         assert!(read("").is_err() && read("a b c d").is_err() && read("ctrl-x f13").is_err());
         assert_eq!(read("space").unwrap().to_string(), "Space");
     }

@@ -20,7 +20,7 @@ impl Core {
     /// An operation, to be written with its changes.
     pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
         let at = self.now();
-        Write::PutOp(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
+        Write::PutOperation(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
     }
 
     /// Marks items.
@@ -236,7 +236,7 @@ impl Core {
         }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
-        self.record(&branch, &what, Write::Name { branch: id, name }, &change)
+        self.record(&branch, &what, Write::RenameBranch { branch: id, name }, &change)
     }
 
     /// Puts a branch away or takes it back.
@@ -249,7 +249,7 @@ impl Core {
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
         let what = if archived { "archived" } else { "took back" };
-        self.record(&branch, &format!("{what} {}", branch.name), Write::Archive { branch: id, archived }, &change)
+        self.record(&branch, &format!("{what} {}", branch.name), Write::ArchiveBranch { branch: id, archived }, &change)
     }
 
     /// Replaces a branch's overrides.

@@ -104,7 +104,7 @@ impl Core {
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
             let now = self.sessions.branch(*branch)?.anchor;
-            writes.push(Write::Setting { key: left.clone(), value: serde_json::to_string(&now).ok() });
+            writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
         self.put_files_back(op.session, changes)?;
@@ -224,15 +224,15 @@ impl Core {
             Change::Head { branch, before, after } => {
                 vec![Write::MoveHead { branch: *branch, expect: *before, head: *after }]
             }
-            Change::Name { branch, after, .. } => vec![Write::Name { branch: *branch, name: after.clone() }],
-            Change::Archived { branch, after, .. } => vec![Write::Archive { branch: *branch, archived: *after }],
-            Change::Forked { branch } => vec![Write::Archive { branch: *branch, archived: undoing }],
+            Change::Name { branch, after, .. } => vec![Write::RenameBranch { branch: *branch, name: after.clone() }],
+            Change::Archived { branch, after, .. } => vec![Write::ArchiveBranch { branch: *branch, archived: *after }],
+            Change::Forked { branch } => vec![Write::ArchiveBranch { branch: *branch, archived: undoing }],
             Change::Overrides { branch, after, .. } => {
                 vec![Write::SetOverrides { branch: *branch, overrides: after.clone() }]
             }
             Change::Title { after, .. } => {
                 let session = self.sessions.current().map(|session| session.card.id);
-                session.map(|session| Write::Title { session, title: after.clone() }).into_iter().collect()
+                session.map(|session| Write::SetTitle { session, title: after.clone() }).into_iter().collect()
             }
             Change::Summaries { branch, before, after } => {
                 vec![Write::SetSummaries { branch: *branch, expect: before.clone(), summaries: after.clone() }]
@@ -377,12 +377,12 @@ pub(crate) fn kept_capsules_anchor(
 
 /// Remembers where the window was anchored while these summaries were in use.
 pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
-    Write::Setting { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
+    Write::SetValue { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
 
 /// Stores the window's anchor for the head that an operation leaves.
 pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
-    Write::Setting { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
+    Write::SetValue { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
 
 /// Whether two marks are of one kind; a lease that has counted down is still that lease.

@@ -40,7 +40,7 @@ impl Core {
         change(&mut stored);
         stored.retain(|_, quirks| !quirks.is_empty());
         let value = (!stored.is_empty()).then(|| serde_json::to_string(&stored).ok()).flatten();
-        let written = self.store.write(vec![Write::Setting { key: quirk_key(&profile), value }]);
+        let written = self.store.write(vec![Write::SetValue { key: quirk_key(&profile), value }]);
         self.learned.quirks.retain(|(of, _), _| *of != profile.name);
         let here = stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks));
         self.learned.quirks.extend(here);

@@ -122,7 +122,7 @@ impl Core {
             self.turns.ensure_idle(*branch)?;
             let found = self.sessions.of_branch(*first)?.branch(*branch)?;
             if !found.archived {
-                writes.push(Write::Archive { branch: *branch, archived: true });
+                writes.push(Write::ArchiveBranch { branch: *branch, archived: true });
                 changes.push(Change::Archived { branch: *branch, before: false, after: true });
             }
         }
@@ -144,8 +144,8 @@ impl Core {
 
 fn written(change: &Change) -> Option<Write> {
     match change {
-        Change::Name { branch, after, .. } => Some(Write::Name { branch: *branch, name: after.clone() }),
-        Change::Archived { branch, after, .. } => Some(Write::Archive { branch: *branch, archived: *after }),
+        Change::Name { branch, after, .. } => Some(Write::RenameBranch { branch: *branch, name: after.clone() }),
+        Change::Archived { branch, after, .. } => Some(Write::ArchiveBranch { branch: *branch, archived: *after }),
         _ => None,
     }
 }

@@ -126,14 +126,14 @@ impl SessionIndex {
             vectors: VectorIndex::new(),
         };
         let mut shelf = empty();
-        for (digest, header) in store.shelf(session)? {
+        for (digest, header) in store.index_segments(session)? {
             if shelf.index.attach(&header).is_err() {
-                store.post(vec![Write::DropShelf(session)]);
+                store.post(vec![Write::DropIndex(session)]);
                 return Ok(empty());
             }
             shelf.stored.push(digest);
         }
-        if let Some((before, bytes)) = store.shelf_tail(session)?
+        if let Some((before, bytes)) = store.index_tail(session)?
             && before.as_ref() == shelf.stored.last()
             && shelf.index.resume(&bytes).is_ok()
         {
@@ -176,7 +176,7 @@ impl SessionIndex {
         if let Some(tail) = self.index.tail() {
             let (session, before) = (self.session, self.stored.last().copied());
             self.kept = tail.passages;
-            store.post(vec![Write::PutTail { session, before, keys: tail.keys, body: tail.bytes }]);
+            store.post(vec![Write::PutIndexTail { session, before, keys: tail.keys, body: tail.bytes }]);
         }
     }
 
@@ -215,7 +215,7 @@ impl SessionIndex {
             let before = self.stored.last().copied();
             let digest = Fields::new("shelf").maybe(before).bytes(&sealed.header).finish();
             let (session, header, lists) = (self.session, sealed.header, sealed.lists);
-            let write = vec![Write::PutShelf { session, segment, before, digest, header, lists }];
+            let write = vec![Write::PutIndexSegment { session, segment, before, digest, header, lists }];
             if self.stored.len() < RESIDENT {
                 store.post(write);
             } else if store.write(write).is_ok() && store.holds_segment(session, segment, digest).unwrap_or(false) {

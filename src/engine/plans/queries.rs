@@ -273,7 +273,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         todo: todo.into(),
         facts: Vec::new(),
     };
-    if let Ok((left @ 1.., all)) = store.plans_to_move() {
+    if let Ok((left @ 1.., all)) = store.unconverted_plans() {
         let text = format!("{} of {all} are in the current format", all - left);
         found.push(plain(
             "stored plans",

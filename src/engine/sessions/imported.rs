@@ -252,8 +252,8 @@ impl Intake {
         let id = SessionId(Uuid::now_v7());
         self.session = Some(id);
         writes.push(Write::PutSession { id, title: self.title.clone(), at: self.now });
-        writes.push(Write::Setting { key: source_key, value: Some(id.to_string()) });
-        writes.push(Write::Setting { key: origin_key(id), value: Some(self.source.clone()) });
+        writes.push(Write::SetValue { key: source_key, value: Some(id.to_string()) });
+        writes.push(Write::SetValue { key: origin_key(id), value: Some(self.source.clone()) });
         Ok(id)
     }
 
@@ -379,7 +379,7 @@ impl Intake {
         if let Some((pointer, _)) = first.filter(|_| self.made) {
             let name = plain_name(&pointer.name);
             if !name.is_empty() {
-                writes.push(Write::Name { branch, name: name.clone() });
+                writes.push(Write::RenameBranch { branch, name: name.clone() });
                 names = vec![name];
             }
             writes.extend(finished(branch, &pointer));
@@ -410,7 +410,7 @@ impl Intake {
             };
             if let Some(branch) = there.iter().find(same).filter(|branch| branch.head != head && head.is_some()) {
                 writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head });
-                writes.push(Write::Setting { key, value: Some(stands(branch.id)) });
+                writes.push(Write::SetValue { key, value: Some(stands(branch.id)) });
             }
             return Ok(());
         }
@@ -421,7 +421,7 @@ impl Intake {
         let id = made.id;
         names.push(name);
         writes.push(Write::PutBranch(Box::new(made)));
-        writes.push(Write::Setting { key, value: Some(stands(id)) });
+        writes.push(Write::SetValue { key, value: Some(stands(id)) });
         writes.extend(finished(id, pointer));
         Ok(())
     }
@@ -429,7 +429,7 @@ impl Intake {
 
 /// What else a file says of a new branch.
 fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
-    let away = pointer.archived.then_some(Write::Archive { branch, archived: true });
+    let away = pointer.archived.then_some(Write::ArchiveBranch { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
 
@@ -440,7 +440,7 @@ fn plain_name(name: &str) -> String {
 
 /// Where an import left the first branch.
 fn moved(session: SessionId, head: Option<NodeId>) -> Write {
-    Write::Setting { key: moved_key(session), value: head.map(|head| head.to_string()) }
+    Write::SetValue { key: moved_key(session), value: head.map(|head| head.to_string()) }
 }
 
 fn moved_key(session: SessionId) -> String {

@@ -88,7 +88,7 @@ impl Core {
         }
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
         let operation = self.operation(id, format!("renamed the session to {title}"), vec![change]);
-        self.store.write(vec![Write::Title { session: id, title: title.clone() }, operation])?;
+        self.store.write(vec![Write::SetTitle { session: id, title: title.clone() }, operation])?;
         self.show_title(card, title);
         Ok(Answer::Done("Renamed.".into()))
     }
@@ -396,7 +396,7 @@ impl Core {
         self.sessions.branch(branch)?;
         if !self.store.read_only() {
             let value = (!text.is_empty()).then(|| text.to_owned());
-            self.store.write(vec![Write::Setting { key: draft_key(branch), value }])?;
+            self.store.write(vec![Write::SetValue { key: draft_key(branch), value }])?;
         }
         Ok(Answer::Done(String::new()))
     }

@@ -46,7 +46,7 @@ impl Core {
             return;
         }
         let card = session.card.clone();
-        if let Err(error) = self.store.write(vec![Write::Title { session: card.id, title: title.clone() }]) {
+        if let Err(error) = self.store.write(vec![Write::SetTitle { session: card.id, title: title.clone() }]) {
             tracing::warn!(%error, "a session could not be called after its first question");
             return;
         }
@@ -151,8 +151,8 @@ impl Core {
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
         let operation = self.operation(id, format!("the model titled the session {title}"), vec![change]);
         self.store.write(vec![
-            Write::Title { session: id, title: title.clone() },
-            Write::MadeTitle { session: id, title: title.clone(), sources },
+            Write::SetTitle { session: id, title: title.clone() },
+            Write::SetModelTitle { session: id, title: title.clone(), sources },
             operation,
         ])?;
         let said = format!("The session's title is now {title:?}; u undoes it.");

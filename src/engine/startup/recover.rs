@@ -146,7 +146,7 @@ impl Core {
             known.sort_by(|a, b| a.name.cmp(&b.name));
             let url = self.setup.profiles.get(profile).map(|p| p.base_url.as_str()).unwrap_or_default();
             let value = serde_json::to_string(&known).ok();
-            let _ = self.store.write(vec![Write::Setting { key: model_key(url, profile), value }]);
+            let _ = self.store.write(vec![Write::SetValue { key: model_key(url, profile), value }]);
         }
         if changed.is_empty() {
             return;

@@ -205,7 +205,7 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
 fn unopened(error: StoreError, path: &Path) -> Failure {
     let damaged = matches!(error, StoreError::Corrupt { .. });
     let failure = Failure::from(error);
-    match damage::look(path, false) {
+    match damage::find_damage(path, false) {
         Ok(Some(found)) if damaged => {
             failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(MEND)
         }
@@ -222,7 +222,7 @@ const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and st
 /// # Errors
 /// When it cannot be opened for another reason than damage.
 pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failure> {
-    Ok(damage::look(&config.paths.store, thorough)?)
+    Ok(damage::find_damage(&config.paths.store, thorough)?)
 }
 
 /// Moves a damaged store aside and puts the newest good backup, or nothing, in its place; what can still be read is
@@ -283,7 +283,7 @@ fn defaults(config: &Config) -> Overrides {
         policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
         layout: settings.layout.named().map(|layout| layout.name().into()),
         budget: settings.cap(),
-        compaction: settings.compaction.wish(),
+        compaction: settings.compaction.over_policy(),
         ..Overrides::default()
     }
 }
@@ -352,7 +352,7 @@ fn folder(config: &Config) -> FolderFile {
     let (look, say) = (config.clone(), config.clone());
     FolderFile {
         look: Arc::new(move || look.folder_now()),
-        say: Arc::new(move |digest, yes| say.say_to_folder(digest, yes).map_err(|error| error.failure())),
+        say: Arc::new(move |digest, yes| say.record_folder_answer(digest, yes).map_err(|error| error.failure())),
     }
 }
 
@@ -422,8 +422,9 @@ impl Servers for Network {
 
 /// The profile's model; of the offline one also its second voice.
 fn own_models(profile: &Profile) -> Vec<ModelInfo> {
-    let voices =
-        llm::offline::VOICES.into_iter().filter(|voice| profile.backend == Backend::Offline && *voice != profile.model);
+    let voices = llm::offline::OFFLINE_MODELS
+        .into_iter()
+        .filter(|voice| profile.backend == Backend::Offline && *voice != profile.model);
     std::iter::once(profile.model.as_str()).chain(voices).map(|name| own_model(profile, name)).collect()
 }
 

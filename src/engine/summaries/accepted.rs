@@ -134,8 +134,9 @@ impl Core {
     pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let done = self.store.compressions(branch.session)?;
-        let sum = |of: fn(&crate::store::types::Compression) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
+        let done = self.store.summary_figures(branch.session)?;
+        let sum =
+            |of: fn(&crate::store::types::SummaryFigures) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
         let (original, compressed) = (sum(|c| c.original), sum(|c| c.compressed));
         let ratio = (original * 1_000).checked_div(compressed);
         Ok(Answer::Stats(Box::new(Stats {

@@ -168,7 +168,7 @@ impl Core {
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
         if !self.store.read_only() && before <= place(tip) {
-            self.store.post(vec![Write::Setting { key: put_down_key(branch.id, lane), value }]);
+            self.store.post(vec![Write::SetValue { key: put_down_key(branch.id, lane), value }]);
         }
     }
 
@@ -267,7 +267,7 @@ impl Core {
     fn first_time(&self, key: String, value: &str) -> bool {
         let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
         if first {
-            self.store.post(vec![Write::Setting { key, value: Some(value.to_owned()) }]);
+            self.store.post(vec![Write::SetValue { key, value: Some(value.to_owned()) }]);
         }
         first
     }

@@ -211,7 +211,7 @@ impl Core {
     fn keep<T: Serialize>(&self, key: String, value: &T) {
         if !self.store.read_only()
             && let Ok(text) = serde_json::to_string(value)
-            && let Err(error) = self.store.write(vec![Write::Setting { key, value: Some(text) }])
+            && let Err(error) = self.store.write(vec![Write::SetValue { key, value: Some(text) }])
         {
             self.say(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
         }

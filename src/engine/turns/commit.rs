@@ -251,7 +251,7 @@ impl Core {
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
         let anchor = crate::engine::branches::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
-        vec![anchor, Write::PutOp(Box::new(operation))]
+        vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 
     /// The calling message and all results become nodes, in call order, in one transaction.

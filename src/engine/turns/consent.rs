@@ -178,7 +178,7 @@ impl Core {
         }
         let earlier = if on { self.earlier(&rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
-        self.store.write(vec![Write::Setting { key: self.rules_key(scope, session), value }])?;
+        self.store.write(vec![Write::SetValue { key: self.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
         Ok(Answer::Done(if on {
             let earlier = earlier.map_or_else(String::new, |sentence| format!(" {sentence}"));

@@ -1,4 +1,4 @@
-//! Counting tokens.
+//! Token counting.
 //! Not for: calls.
 
 pub(super) mod pieces;

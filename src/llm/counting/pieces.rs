@@ -1,21 +1,22 @@
-//! Cutting text into pieces that can be counted one by one: bounded, cheap to recount after a keystroke, and wherever
-//! possible cut where a tokenizer's own pattern has a border, so that the sum is the whole.
+//! Splits text into pieces that are counted separately: bounded in length, cheap to recount after a keystroke, and cut
+//! where possible at a boundary of the tokenizer's own pattern, so that the sum of the pieces equals the count of the
+//! whole.
 //! Not for: counting (`tokens`).
 //!
-//! Borders that both vocabularies' patterns have, and that are therefore exact:
-//! - after the last line end of a run of white space, when something follows that is not `/` (`o200k_base` lets
-//!   `[\r\n/]*` trail punctuation);
-//! - before a blank or tab that follows a visible character;
+//! Boundaries that both vocabularies' patterns have, and that are therefore exact:
+//! - after the last line end of a run of white space, if followed by something other than `/` (`o200k_base` allows
+//!   `[\r\n/]*` after punctuation);
+//! - before a space or tab that follows a visible character;
 //! - between a letter or digit and ASCII or CJK punctuation (but not before `'`, which may be a contraction).
 
-/// A piece ends at an exact border once it is this long.
+/// From this many bytes on, a piece ends at the next exact boundary.
 const SOFT: usize = 4 * 1024;
-/// A stretch without an exact border is cut here, inexactly. A multiple of 64.
+/// Text without an exact boundary is cut here, inexactly. A multiple of 64.
 const HARD: usize = 1024;
-/// As `HARD`, for digits, which tokenizers group by three.
+/// Like `HARD`, for digits, which tokenizers group by three.
 const HARD_DIGITS: usize = 1023;
 
-/// Splits a text into its pieces; joined they are the text.
+/// Splits a text into pieces whose concatenation is the text.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -28,7 +29,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the first piece. Scans no further than the piece and one run of white space, itself bounded.
+/// The length of the first piece in bytes. Scans at most the piece and one bounded run of white space.
 fn first_piece(text: &str) -> usize {
     let mut before: Option<char> = None;
     let mut border = 0;
@@ -62,7 +63,7 @@ fn first_piece(text: &str) -> usize {
     text.len()
 }
 
-/// A cut in the middle of a run: on a border of characters; for runs of wide characters at a multiple of 64 of them.
+/// A cut inside a run, at a character boundary; for runs of wide characters at a multiple of 64 characters.
 fn hard_cut(text: &str, at: usize) -> usize {
     let first = text.chars().next().map_or(1, char::len_utf8);
     let block = first * 64;
@@ -85,7 +86,7 @@ fn is_punctuation(c: char) -> bool {
         || matches!(u32::from(c), 0x3001..=0x3003 | 0x3008..=0x3011 | 0xFF01..=0xFF0F)
 }
 
-/// Whether a line closes a group. Depends on the line's last bytes alone, so that an edit moves only the borders near it.
+/// Whether a line closes a group. Depends on the line's last bytes alone, so that an edit moves only nearby boundaries.
 fn ends_group(upto: &[u8]) -> bool {
     let tail = &upto[upto.len().saturating_sub(24)..];
     let hash = tail.iter().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -107,7 +108,7 @@ mod tests {
         }
     }
 
-    /// A word in two pieces counts as more tokens than it is.
+    /// A word cut in two counts as more tokens than the whole word.
     #[test]
     fn prose_without_line_ends_is_cut_between_words() {
         for blank in [" ", "\t"] {
@@ -128,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(text in "\\PC*|[ \n\r\ta/;'1é日]{0,3000}") {
+        fn no_text_is_lost(text in "\\PC*|[ \n\r\ta/;'1é日]{0,3000}") {
             prop_assert_eq!(pieces(&text).collect::<String>(), text);
         }
     }

@@ -1,7 +1,8 @@
-//! Counting tokens with a model's own `tokenizer.json`. Needs the feature `hf-tokenizers`; without it, opening one says so.
-//! Not for: the vocabularies that are built in (`tokens`). A number from here is still an estimate: the text is counted in
-//! the pieces of `pieces`, whose borders are exact for the built-in vocabularies only, and what a server's template adds
-//! is not in it.
+//! Counts tokens with a model's own `tokenizer.json`. Needs the feature `hf-tokenizers`; without it, opening a file is
+//! an error.
+//! Not for: the built-in vocabularies (`tokens`). Counts are still estimates: text is counted in the pieces of
+//! `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude what a server's chat
+//! template adds.
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::{CountTokens as _, Encoding};
@@ -11,23 +12,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Why a `tokenizer.json` cannot be used.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum TokenizerFileError {
-    /// The program cannot read such files.
+    /// The program was built without support for such files.
     #[error("{path} can't be used: this build lacks the feature hf-tokenizers")]
     NoFeature {
-        /// The file.
+        /// The path of the file.
         path: String,
     },
-    /// The file is missing, or no tokenizer.
+    /// The file is missing or is not a valid tokenizer.
     #[error("{path} can't be used as a tokenizer: {why}")]
     Unusable {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// What is wrong with it.
         why: String,
     },
 }
 
-/// A model's own tokenizer. Counts by it whatever encoding is named.
+/// A model's own tokenizer. Ignores the encoding it is asked for.
 pub struct TokenizerFile {
     id: Hash,
     #[cfg(feature = "hf-tokenizers")]
@@ -35,7 +36,7 @@ pub struct TokenizerFile {
 }
 
 impl TokenizerFile {
-    /// Reads a `tokenizer.json`; takes up to a second, so not on the screen's thread.
+    /// Reads a `tokenizer.json`. Takes up to a second; do not call it on the screen's thread.
     #[cfg(feature = "hf-tokenizers")]
     pub fn open(path: &Path) -> Result<Self, TokenizerFileError> {
         let unusable = |why: String| TokenizerFileError::Unusable { path: path.display().to_string(), why };
@@ -44,37 +45,37 @@ impl TokenizerFile {
         Ok(Self { id: Hash::of(&bytes), inner })
     }
 
-    /// Says that the feature is missing.
+    /// Always fails, naming the missing feature.
     #[cfg(not(feature = "hf-tokenizers"))]
     pub fn open(path: &Path) -> Result<Self, TokenizerFileError> {
         Err(TokenizerFileError::NoFeature { path: path.display().to_string() })
     }
 
-    /// The hash of the file; counts under one id can be kept together.
+    /// The hash of the file. Counts made under one id can be cached together.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
     }
 }
 
-/// Files by path, each read at most once in a run of the program: its bytes for their hash as soon as it is named, the
-/// tokenizer in it when the first text is counted.
+/// Tokenizer files by path, each read at most once per process: hashed when first named, parsed when the first text is
+/// counted.
 #[derive(Default)]
-pub(crate) struct Files(Mutex<Vec<Arc<Named>>>);
+pub(crate) struct Files(Mutex<Vec<Arc<TokenizerEntry>>>);
 
-/// A file that was named.
-struct Named {
+/// A tokenizer file that was named.
+struct TokenizerEntry {
     path: PathBuf,
     id: Hash,
-    /// What counts where the file cannot.
-    instead: Encoding,
+    /// The encoding that counts if the file cannot be used.
+    fallback: Encoding,
     opened: OnceLock<Result<TokenizerFile, TokenizerFileError>>,
 }
 
 impl Files {
-    /// The encoding of the file at `path`, of which nothing is read but its hash. A file that cannot be read gets one
-    /// too, which `settle` then refuses.
-    pub(crate) fn encoding(&self, path: &Path, instead: Encoding) -> Encoding {
+    /// The encoding for the file at `path`; only hashes the file. An unreadable file gets an encoding too, which
+    /// `settle` then replaces.
+    pub(crate) fn encoding(&self, path: &Path, fallback: Encoding) -> Encoding {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(named) = known.iter().find(|named| named.path == path) {
             return Encoding::File(named.id);
@@ -84,40 +85,41 @@ impl Files {
             let _ = opened.set(Err(error));
             Fields::new("no tokenizer").text(&path.display().to_string()).finish()
         });
-        let instead = if matches!(instead, Encoding::File(_)) { Encoding::O200kBase } else { instead };
-        known.push(Arc::new(Named { path: path.to_owned(), id, instead, opened }));
+        let fallback = if matches!(fallback, Encoding::File(_)) { Encoding::O200kBase } else { fallback };
+        known.push(Arc::new(TokenizerEntry { path: path.to_owned(), id, fallback, opened }));
         Encoding::File(id)
     }
 
-    /// What counts for the file of this id: itself, or what stands in for it and why. Loads it; up to a second.
+    /// The encoding that counts for a file's id: the file's own, or its fallback and the reason. Loads the file; takes
+    /// up to a second.
     pub(crate) fn settle(&self, id: Hash) -> (Encoding, Option<String>) {
         let Some(named) = self.named(id) else {
             return (Encoding::O200kBase, Some("the tokenizer.json in the settings does not exist".into()));
         };
         match named.open() {
             Ok(_) => (Encoding::File(id), None),
-            Err(error) => (named.instead, Some(error.to_string())),
+            Err(error) => (named.fallback, Some(error.to_string())),
         }
     }
 
-    /// Tokens of a text by the file of this id; none where it cannot count.
+    /// Tokens of a text by the file with this id; `None` if it cannot count.
     pub(crate) fn count(&self, id: Hash, text: &str) -> Option<u32> {
         let named = self.named(id)?;
         let file = named.open().as_ref().ok()?;
         Some(file.count(Encoding::File(id), text))
     }
 
-    /// Whether the file of this id was loaded, well or not.
+    /// Whether loading the file with this id was attempted.
     pub(crate) fn opened(&self, id: Hash) -> bool {
         self.named(id).is_none_or(|named| named.opened.get().is_some())
     }
 
-    fn named(&self, id: Hash) -> Option<Arc<Named>> {
+    fn named(&self, id: Hash) -> Option<Arc<TokenizerEntry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|named| named.id == id).cloned()
     }
 }
 
-impl Named {
+impl TokenizerEntry {
     fn open(&self) -> &Result<TokenizerFile, TokenizerFileError> {
         self.opened.get_or_init(|| {
             let file = TokenizerFile::open(&self.path)?;
@@ -160,11 +162,11 @@ mod inner {
     impl Counter {
         pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
             let read = catch_unwind(|| Tokenizer::from_bytes(bytes));
-            let read = read.unwrap_or_else(|_| Err("its reader gave up on it".into()));
+            let read = read.unwrap_or_else(|_| Err("the tokenizer library rejected it".into()));
             let mut tokenizer = read.map_err(|error| error.to_string())?;
             tokenizer.with_padding(None);
             tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
-            // What looks like a special token is plain text here.
+            // Text that looks like a special token is plain text here.
             tokenizer.set_encode_special_tokens(true);
             Ok(Self { tokenizer, cache: Mutex::default() })
         }
@@ -190,8 +192,8 @@ mod inner {
     }
 
     impl CountTokens for TokenizerFile {
-        /// Line by line, since a plan's rows are counted alone and joined where [`safe_cut`] allows it: many tokenizers
-        /// put something before whatever they are given, so that only lines counted alone add up.
+        /// Counts line by line. Rows of a plan are counted alone and joined where [`safe_cut`] allows it, and many
+        /// tokenizers add a prefix to their input, so only lines that are counted alone add up.
         ///
         /// [`safe_cut`]: crate::domain::call::tokens::safe_cut
         fn count(&self, _: Encoding, text: &str) -> u32 {
@@ -200,7 +202,7 @@ mod inner {
         }
     }
 
-    /// Cuts after every line end at which texts may be joined.
+    /// Splits after every line end at which texts may be joined.
     fn lines(text: &str) -> impl Iterator<Item = &str> {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -225,13 +227,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_the_feature_it_says_which() {
+    fn without_the_feature_the_error_names_it() {
         let Err(error) = TokenizerFile::open(Path::new("a/tokenizer.json")) else { panic!("opened") };
         assert!(error.to_string().contains("hf-tokenizers") && error.to_string().contains("a/tokenizer.json"));
     }
 
     #[test]
-    fn without_the_feature_the_vocabulary_stays() {
+    fn without_the_feature_the_vocabulary_is_used() {
         let files = Files::default();
         let Encoding::File(id) = files.encoding(Path::new("a/tokenizer.json"), Encoding::Cl100kBase) else {
             panic!("no file")
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_the_file_neither_cut_nor_filled_up() {
+    fn truncation_and_padding_of_the_file_are_ignored() {
         let (_folder, file) = small();
         assert_eq!((count(&file, ""), count(&file, "hello, world"), count(&file, "hi!")), (0, 3, 3));
         assert_eq!(count(&file, &"hello ".repeat(5_000)), 5_000);
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tokenizer_is_an_error() {
+    fn an_invalid_tokenizer_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokenizer.json");
         for text in ["", "{}", "[1]", "{\"model\": 7}", &SMALL[..SMALL.len() / 2]] {
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_kept_apart_and_a_bad_one_is_replaced() {
+    fn files_are_distinct_and_a_bad_one_has_a_fallback() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -319,28 +321,28 @@ mod tests {
         assert_eq!((count(named[0]), count(named[1])), (2, 2), "one is unknown there, and still a token");
         assert_eq!(tokenizers.settle(named[0]), (named[0], None));
         for (encoding, path) in [(named[2], &bad), (named[3], &none)] {
-            let (instead, why) = tokenizers.settle(encoding);
-            assert_eq!(instead, Encoding::Approximate);
+            let (fallback, why) = tokenizers.settle(encoding);
+            assert_eq!(fallback, Encoding::Approximate);
             assert!(why.unwrap().contains(&path.display().to_string()));
             assert_eq!(count(encoding), tokenizers.count(Encoding::Approximate, "hello world"));
         }
     }
 
     #[test]
-    fn a_file_that_changes_while_it_is_used_is_not_mixed_up() {
+    fn a_file_that_changes_in_use_keeps_its_first_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokenizer.json");
         std::fs::write(&path, SMALL).unwrap();
         let tokenizers = crate::llm::counting::tokens::Tokenizers::new();
         let encoding = tokenizers.file(&path, Encoding::Cl100kBase);
         std::fs::write(&path, SMALL.replace("\"world\"", "\"earth\"")).unwrap();
-        let (instead, why) = tokenizers.settle(encoding);
-        assert_eq!(instead, Encoding::Cl100kBase);
+        let (fallback, why) = tokenizers.settle(encoding);
+        assert_eq!(fallback, Encoding::Cl100kBase);
         assert!(why.unwrap().contains("changed"));
     }
 
-    /// A tokenizer that puts a mark before whatever it is given and makes one of it and the first letter, like many made
-    /// by sentencepiece.
+    /// A tokenizer that prefixes its input with a mark and merges the mark with the first letter, like many made by
+    /// sentencepiece.
     const MARKED: &str = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
         "normalizer": null, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
             "split": false}, "post_processor": null, "decoder": null,
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_tokenizer_counts_as_its_maker_does() {
+    fn a_real_tokenizer_matches_the_reference_counts() {
         let Some(folder) = std::env::var_os("PLEACH_MINILM") else {
             eprintln!("SKIPPED: PLEACH_MINILM names no model directory, so no real tokenizer was tried");
             return;

@@ -1,4 +1,4 @@
-//! Counting tokens with tiktoken's vocabularies, piece by piece, so that no text makes it slow or makes it panic.
+//! Counts tokens with tiktoken's vocabularies, piece by piece, so that no text makes counting slow or makes it panic.
 //! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
 
 use super::pieces::pieces;
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tiktoken_rs::CoreBPE;
 
-/// Entries of one generation of the cache; two are kept, together some 4 MB.
+/// Entries of one generation of the cache. Two generations are kept, together about 4 MB.
 const GENERATION: usize = 65_536;
 
 static O200K_READY: AtomicBool = AtomicBool::new(false);
 static CL100K_READY: AtomicBool = AtomicBool::new(false);
 
-/// The counter of record. Vocabularies are loaded at first use (some 0.2 s, once in a process).
+/// The token counter. Vocabularies are loaded on first use (about 0.2 s, once per process).
 #[derive(Default)]
 pub struct Tokenizers {
     cache: Mutex<Cache>,
@@ -31,13 +31,13 @@ impl Tokenizers {
         Self::default()
     }
 
-    /// Loads a vocabulary now. Meant for a background thread at start.
+    /// Loads a vocabulary now. Meant for a background thread at startup.
     pub fn preload(&self, encoding: Encoding) {
         let (encoding, _) = self.settle(encoding);
         let _ = vocabulary(encoding);
     }
 
-    /// Whether counting in this encoding starts at once.
+    /// Whether the vocabulary of this encoding is loaded.
     #[must_use]
     pub fn ready(&self, encoding: Encoding) -> bool {
         match encoding {
@@ -48,8 +48,8 @@ impl Tokenizers {
         }
     }
 
-    /// The encoding of a model's own `tokenizer.json`; `instead` counts where that cannot be used (see
-    /// [`CountTokens::settle`]). Reads the file for its hash, once.
+    /// The encoding for a model's own `tokenizer.json`; `instead` is the fallback (see [`CountTokens::settle`]). Reads
+    /// the file once, for its hash.
     #[must_use]
     pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
         self.files.encoding(path, instead)
@@ -89,7 +89,7 @@ impl CountTokens for Tokenizers {
     }
 }
 
-/// The vocabulary, or none for `Approximate` (and where a vocabulary cannot be loaded).
+/// The vocabulary; `None` for `Approximate` or if a vocabulary cannot be loaded.
 fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
     let (load, ready): (fn() -> &'static CoreBPE, _) = match encoding {
         Encoding::O200kBase => (tiktoken_rs::o200k_base_singleton, &O200K_READY),
@@ -101,8 +101,8 @@ fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
     Some(bpe)
 }
 
-/// Special tokens in the text are plain text here. The package's pattern can overflow its stack and panic; the pieces
-/// are too short for that, and should one do it nevertheless, its count is an approximation.
+/// Special tokens in the text are plain text here. The package's pattern can overflow its stack and panic. The pieces
+/// are too short for that; if one does it anyway, its count is approximated.
 fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
     catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece)))
         .ok()
@@ -114,7 +114,7 @@ fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
 pub(crate) struct Key(u128);
 
 impl Key {
-    /// The key of a piece in the vocabulary of that number.
+    /// The key of a piece in the vocabulary with this number.
     pub(crate) fn of(vocabulary: u8, piece: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&[vocabulary]);
@@ -125,7 +125,7 @@ impl Key {
     }
 }
 
-/// Two generations: what was used since the last turnover, and what was used before it.
+/// Two generations: entries used since the last turnover, and entries used before it.
 #[derive(Default)]
 pub(crate) struct Cache {
     young: HashMap<Key, u32>,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_counted_nearly() {
+    fn hostile_text_is_counted_approximately() {
         let counter = Tokenizers::new();
         for unit in [" ", "\t", "\n", "a", "日", "🙂", "\u{200b}", "7", "=", "aA", "x\n ", "!🙂", "\r"] {
             let text = unit.repeat(48_000 / unit.len());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn megabytes_of_anything_are_taken() {
+    fn megabytes_of_any_text_are_counted() {
         let counter = Tokenizers::new();
         for unit in [" ", "\t", "\n", "a", "日", "🙂", "\u{200b}"] {
             let text = unit.repeat(10_000_000 / unit.len());

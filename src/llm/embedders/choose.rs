@@ -1,5 +1,5 @@
-//! Where vectors of texts come from: a server, or a model directory on this machine.
-//! Not for: the two themselves (`openai`, `local`) or when texts are embedded (`engine`).
+//! Selects an embedder: a server, or a model directory on this machine.
+//! Not for: the embedders themselves (`openai`, `local`) or when texts are embedded (`engine`).
 
 use super::openai::{ServerEmbedder, ServerSettings};
 use crate::domain::call::embedding::{Embed, EmbedError};
@@ -8,14 +8,14 @@ use secrecy::SecretString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A source of vectors, as configured.
+/// A configured source of vectors.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// An OpenAI-compatible server.
     Server {
-        /// Where it is and how its key is found; model and dialect of chats do not matter.
+        /// The server's address and key. The profile's chat model and dialect are not used.
         profile: Box<Profile>,
-        /// What is asked of it.
+        /// The embedding settings.
         settings: ServerSettings,
     },
     /// A directory with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT-shaped model. Needs the feature
@@ -23,8 +23,8 @@ pub enum Source {
     Directory(PathBuf),
 }
 
-/// The embedder of a source. A directory is read through once (its weights are part of its identity), so not on the
-/// screen's thread; the model itself is loaded with the first text.
+/// Makes the embedder of a source. A directory is read once in full (its weights are part of its identity), so do not
+/// call it on the screen's thread. The model itself is loaded with the first text.
 pub fn embedder(source: &Source, key: Option<&SecretString>) -> Result<Arc<dyn Embed>, EmbedError> {
     match source {
         Source::Server { profile, settings } => Ok(Arc::new(ServerEmbedder::new(profile, key, settings.clone())?)),
@@ -45,8 +45,8 @@ fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
     })
 }
 
-/// Cuts a text into parts of at most `limit` bytes (but at least one character), where it can before white space. Parts
-/// of white space alone are left out, and so is nothing else.
+/// Splits a text into parts of at most `limit` bytes (but at least one character), before white space where possible.
+/// Drops parts that are only white space and nothing else.
 pub(crate) fn parts(text: &str, limit: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
@@ -72,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_the_text(text in "(\\PC|[ \n]){0,80}", limit in 1_usize..40) {
+        fn parts_cover_the_text(text in "(\\PC|[ \n]){0,80}", limit in 1_usize..40) {
             let parts = parts(&text, limit);
             prop_assert!(parts.iter().all(|part| !part.trim().is_empty() && (part.len() <= limit || part.chars().count() == 1)));
             let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_before_words() {
+    fn texts_are_split_before_words() {
         assert_eq!(parts("one two three", 9), ["one two", "three"]);
         assert_eq!(parts("  ", 9), Vec::<&str>::new());
         assert_eq!(parts("日本語", 2), ["日", "本", "語"]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[cfg(not(feature = "local-embeddings"))]
     #[test]
-    fn a_directory_without_the_feature_says_which() {
+    fn a_directory_without_the_feature_names_the_feature() {
         let Err(error) = embedder(&Source::Directory("some/where".into()), None) else { panic!("made") };
         assert!(error.to_string().contains("local-embeddings") && error.to_string().contains("some/where"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! A model directory as sentence-transformers writes it: which files count, what they say, and what they hash to.
+//! Reads a model directory in the format of sentence-transformers: which files matter, their settings, and their hash.
 //! Not for: running the model (`local`).
 
 use crate::domain::base::hash::{Fields, Hash};
@@ -7,29 +7,29 @@ use candle_transformers::models::bert::Config;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Tokens that a model reads at once where no file tells.
-const LONGEST: usize = 512;
+/// Default input length of a model in tokens, if no file specifies it.
+const DEFAULT_INPUT: usize = 512;
 
-/// How the states of all tokens become one vector.
+/// How the token states become one vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pooling {
-    /// Their mean.
+    /// The mean over all tokens.
     Mean,
-    /// The first token's.
+    /// The first token.
     First,
 }
 
-/// What a directory says.
+/// The settings read from a model directory.
 #[derive(Debug)]
 pub(crate) struct Files {
     directory: PathBuf,
-    /// The directory, for people.
+    /// The directory, for display.
     pub(crate) place: String,
-    /// Name and hash of everything that decides the vectors.
+    /// Name and hash of everything that determines the vectors.
     pub(crate) id: String,
     pub(crate) config: Config,
     pub(crate) pooling: Pooling,
-    /// Tokens that the model reads at once, its own marks among them.
+    /// Tokens that the model reads at once, including its special tokens.
     pub(crate) longest: usize,
     pub(crate) query_prefix: String,
     pub(crate) passage_prefix: String,
@@ -53,7 +53,7 @@ impl Files {
         only_known_steps(directory)?;
         let told = optional(directory, "sentence_bert_config.json")?;
         let told = told.get("max_seq_length").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-        let longest = told.unwrap_or(LONGEST).min(config.max_position_embeddings);
+        let longest = told.unwrap_or(DEFAULT_INPUT).min(config.max_position_embeddings);
         if longest < 4 {
             return Err(format!("it reads only {longest} tokens at once"));
         }
@@ -80,18 +80,18 @@ impl Files {
         Ok(Self { directory, place, id, config, pooling, longest, query_prefix, passage_prefix, weights, tokenizer })
     }
 
-    /// The bytes of the weights and of the tokenizer, if they are still those that were hashed.
+    /// The bytes of the weights and of the tokenizer. An error if they changed since they were hashed.
     pub(crate) fn contents(&self) -> Result<(Vec<u8>, Vec<u8>), EmbedError> {
         let read = |name: &str, hash: Hash| {
             let bytes = std::fs::read(self.directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
-            if Hash::of(&bytes) == hash { Ok(bytes) } else { Err(format!("{name} was changed since the start")) }
+            if Hash::of(&bytes) == hash { Ok(bytes) } else { Err(format!("{name} changed after pleach started")) }
         };
         let both = || Ok((read("model.safetensors", self.weights)?, read("tokenizer.json", self.tokenizer)?));
         both().map_err(|why| EmbedError::Model { place: self.place.clone(), why })
     }
 }
 
-/// A file's text.
+/// The text of a required file.
 fn needed(directory: &Path, name: &str) -> Result<String, String> {
     std::fs::read_to_string(directory.join(name)).map_err(|error| missing(directory, name, &error))
 }
@@ -129,8 +129,8 @@ fn config(text: &str) -> Result<Config, String> {
     if kind != "bert" {
         return Err(format!("config.json names a model of kind {kind}; only bert is supported"));
     }
-    let config: Config =
-        serde_json::from_value(value).map_err(|error| format!("config.json is not a BERT model's: {error}"))?;
+    let config: Config = serde_json::from_value(value)
+        .map_err(|error| format!("config.json is not the configuration of a BERT model: {error}"))?;
     let heads = config.num_attention_heads;
     if heads == 0 || config.hidden_size == 0 || !config.hidden_size.is_multiple_of(heads) || config.vocab_size == 0 {
         return Err("config.json has sizes that do not match".to_owned());
@@ -155,7 +155,7 @@ fn pooling(directory: &Path) -> Result<Pooling, String> {
     }
 }
 
-/// Further steps, such as a dense layer, would be left out in silence.
+/// Rejects further modules, such as a dense layer, which would otherwise be skipped silently.
 fn only_known_steps(directory: &Path) -> Result<(), String> {
     let steps = optional(directory, "modules.json")?;
     let kinds = steps.as_array().into_iter().flatten().filter_map(|step| step.get("type")?.as_str());

@@ -1,6 +1,6 @@
-//! Vectors from a model directory on this machine: BERT-shaped weights as sentence-transformers keeps them, run by candle
-//! on the processor. Nothing is ever fetched.
-//! Not for: reading the directory's settings (`files`), other model families, or keeping vectors (`store`).
+//! Vectors from a model directory on this machine: BERT-shaped weights in the format of sentence-transformers, run by
+//! candle on the CPU. Nothing is downloaded.
+//! Not for: reading the directory's settings (`files`), other model families, or storing vectors (`store`).
 
 use super::choose::parts;
 use super::files::{Files, Pooling};
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokenizers::Tokenizer;
 
-/// Windows that are embedded together at most.
-const BATCH: usize = 32;
-/// Tokens of a batch at most, padding included: bounds the time until the caller is asked again (some 0.2 s).
-const BATCH_TOKENS: usize = 1_024;
-/// Bytes that are given to the tokenizer at once.
-const PART: usize = 32 * 1_024;
+/// Most windows per batch.
+const MAX_BATCH: usize = 32;
+/// Most tokens per batch, including padding. Bounds the time between two cancellation checks (about 0.2 s).
+const MAX_BATCH_TOKENS: usize = 1_024;
+/// Bytes passed to the tokenizer at once.
+const MAX_PART: usize = 32 * 1_024;
 
 /// An embedding model on this machine. Loads its weights with the first text.
 pub struct LocalEmbedder {
@@ -29,18 +29,18 @@ pub struct LocalEmbedder {
 struct Loaded {
     model: BertModel,
     tokenizer: Tokenizer,
-    /// What stands before and after every window ([CLS] and [SEP]).
+    /// Special tokens before and after every window ([CLS] and [SEP]).
     marks: (Vec<u32>, Vec<u32>),
 }
 
-/// A stretch of a text that the model reads at once.
+/// A part of a text that fits the model's input.
 struct Window {
     text: usize,
     ids: Vec<u32>,
 }
 
 impl LocalEmbedder {
-    /// Reads a directory's settings and hashes its files; the weights are loaded later.
+    /// Reads a directory's settings and hashes its files. The weights are loaded later.
     pub fn open(directory: &Path) -> Result<Self, EmbedError> {
         Ok(Self { files: Files::read(directory)?, loaded: Mutex::default() })
     }
@@ -68,21 +68,22 @@ impl LocalEmbedder {
         tokenizer.set_encode_special_tokens(true);
         tokenizer.with_truncation(None).map_err(|error| self.broken(error))?;
         let marks = marks(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
-        let marks = marks.ok_or_else(|| self.broken("tokenizer.json does not say what surrounds a text"))?;
+        let marks =
+            marks.ok_or_else(|| self.broken("tokenizer.json does not define the special tokens around a text"))?;
         let wrong = |error| self.broken(format!("model.safetensors cannot be read: {error}"));
         let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(wrong)?;
         let model = BertModel::load(weights, &self.files.config).map_err(wrong)?;
         Ok(Loaded { model, tokenizer, marks })
     }
 
-    /// The windows of all texts, each between its marks.
+    /// The windows of all texts, each with its special tokens.
     fn windows(&self, loaded: &Loaded, texts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Window>, EmbedError> {
-        // Ids beyond the vocabulary of the weights would be read outside of them.
+        // Ids beyond the vocabulary would be read outside the weights.
         let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
         let (before, after) = &loaded.marks;
         let mut windows = Vec::new();
         for (text, content) in texts.iter().enumerate() {
-            for part in parts(content, PART) {
+            for part in parts(content, MAX_PART) {
                 if !go_on() {
                     return Err(EmbedError::Stopped);
                 }
@@ -98,7 +99,7 @@ impl LocalEmbedder {
         Ok(windows)
     }
 
-    /// The vectors of some windows.
+    /// The vectors of a batch of windows.
     fn run(&self, loaded: &Loaded, windows: &[&Window]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let ran = catch_unwind(AssertUnwindSafe(|| self.forward(&loaded.model, windows)));
         let ran = ran.map_err(|_| self.broken("the model failed on a text"))?;
@@ -121,7 +122,7 @@ impl LocalEmbedder {
         let mask = Tensor::from_vec(mask, shape, &Device::Cpu)?;
         let states = model.forward(&ids, &ids.zeros_like()?, Some(&mask))?;
         let vectors = match self.files.pooling {
-            // The mean's divisor is left out: only the direction counts.
+            // The mean's divisor is omitted: only the direction matters.
             Pooling::Mean => states.broadcast_mul(&mask.unsqueeze(2)?)?.sum(1)?,
             Pooling::First => states.narrow(1, 0, 1)?.squeeze(1)?,
         };
@@ -154,7 +155,7 @@ impl Embed for LocalEmbedder {
         let prefixed = |text: &&str| if text.trim().is_empty() { String::new() } else { format!("{prefix}{text}") };
         let texts: Vec<String> = texts.iter().map(prefixed).collect();
         let mut windows = self.windows(&loaded, &texts, go_on)?;
-        // Windows of one length together need no padding.
+        // Windows of the same length need no padding when they share a batch.
         windows.sort_by_key(|window| window.ids.len());
         let mut found: Vec<Vec<(f32, Vec<f32>)>> = vec![Vec::new(); texts.len()];
         let all: Vec<&Window> = windows.iter().collect();
@@ -190,7 +191,7 @@ impl LocalEmbedder {
     }
 }
 
-/// What the tokenizer puts before and after a text, found out with one.
+/// The special tokens that the tokenizer adds, found by encoding a sample.
 fn marks(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
     let ids = |marked| Some(tokenizer.encode_fast("a", marked).ok()?.get_ids().to_vec());
     let (bare, marked) = (ids(false)?, ids(true)?);
@@ -198,10 +199,10 @@ fn marks(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
     Some((marked[..at].to_vec(), marked[at + bare.len()..].to_vec()))
 }
 
-/// How many of the windows, sorted by length, make the next batch.
+/// How many of the windows, sorted by length, form the next batch.
 fn batch_of(windows: &[&Window]) -> usize {
-    let fits = |(at, window): &(usize, &&Window)| (at + 1) * window.ids.len() <= BATCH_TOKENS;
-    windows.iter().enumerate().take(BATCH).take_while(fits).count().max(1)
+    let fits = |(at, window): &(usize, &&Window)| (at + 1) * window.ids.len() <= MAX_BATCH_TOKENS;
+    windows.iter().enumerate().take(MAX_BATCH).take_while(fits).count().max(1)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tests of `local`: with a tiny model made here, and with real weights where `PLEACH_MINILM` names their directory.
+//! Tests of `local`: with a tiny model made here, and with real weights if `PLEACH_MINILM` names their directory.
 
 use super::*;
 use candle_core::safetensors::save;
@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A model of random weights that fits in a few kilobytes: 2 layers, 8 dimensions, 40 words, 10 tokens at once.
+/// A model with random weights of a few kilobytes: 2 layers, 8 dimensions, 40 words, 10 tokens of input.
 fn tiny() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -97,7 +97,7 @@ fn why(folder: &Path) -> String {
 }
 
 #[test]
-fn each_text_has_its_vector_whatever_stands_beside_it() {
+fn a_vector_does_not_depend_on_its_batch() {
     let folder = tiny();
     let embedder = LocalEmbedder::open(folder.path()).unwrap();
     let texts = ["w1 w2", "", "w3", " \n ", "w4 w5 w6 w7", "\u{200b}\0"];
@@ -117,7 +117,7 @@ fn each_text_has_its_vector_whatever_stands_beside_it() {
 }
 
 #[test]
-fn batches_hold_what_fits_with_its_padding() {
+fn batches_are_filled_including_padding() {
     for (lengths, expected) in [
         (vec![10; 40], 32),
         (vec![32; 40], 32),
@@ -156,7 +156,7 @@ fn long_texts_are_the_mean_of_their_windows() {
 }
 
 #[test]
-fn the_identity_is_that_of_the_files() {
+fn the_identity_depends_on_the_files() {
     let folder = tiny();
     let before = LocalEmbedder::open(folder.path()).unwrap();
     assert_eq!(before.id(), LocalEmbedder::open(folder.path()).unwrap().id());
@@ -179,7 +179,7 @@ fn the_identity_is_that_of_the_files() {
 }
 
 #[test]
-fn directories_that_are_none_say_why() {
+fn invalid_directories_say_why() {
     let nowhere: PathBuf = tempfile::tempdir().unwrap().path().join("gone");
     assert!(why(&nowhere).contains("no such directory"), "{}", why(&nowhere));
     for missing in ["config.json", "tokenizer.json", "model.safetensors"] {
@@ -211,7 +211,7 @@ fn directories_that_are_none_say_why() {
 }
 
 #[test]
-fn weights_that_change_after_the_start_are_noticed() {
+fn changed_weights_are_detected() {
     let folder = tiny();
     let embedder = LocalEmbedder::open(folder.path()).unwrap();
     std::fs::write(folder.path().join("model.safetensors"), "other").unwrap();
@@ -219,8 +219,8 @@ fn weights_that_change_after_the_start_are_noticed() {
     assert!(error.contains("changed"), "{error}");
 }
 
-/// The first eight numbers of the vector of a text, repeated so many times, by a forward pass written in numpy over the same weights (float32, erf-GELU,
-/// mean over the mask, length 1, at most 256 tokens).
+/// The first eight numbers of the vector of a text, repeated the given number of times, from a forward pass in numpy
+/// over the same weights (float32, erf-GELU, mean over the mask, length 1, at most 256 tokens).
 const REFERENCE: [(&str, usize, [f32; 8]); 3] = [
     (
         "How do I make a cake?",

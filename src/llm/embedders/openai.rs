@@ -1,5 +1,5 @@
-//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each a single request that can be stopped.
-//! Not for: which texts are embedded, or keeping what came (`engine`, `store`).
+//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each one request that can be canceled. Not
+//! for: choosing texts or storing vectors (`engine`, `store`).
 
 use super::choose::parts;
 use crate::domain::base::hash::Fields;
@@ -15,31 +15,31 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How often the caller is asked whether to go on.
+/// Interval between cancellation checks.
 const TICK: Duration = Duration::from_millis(25);
-/// Bytes that a token has at least in most texts; decides where a long text is cut.
-const BYTES_A_TOKEN: usize = 3;
-/// A server that refuses even so many bytes as too long is not asked with fewer.
-const SHORTEST: usize = 256;
-/// Bytes of texts in one request.
-const REQUEST: usize = 256 * 1024;
+/// Lower bound of bytes per token in most texts; decides where a long text is split.
+const BYTES_PER_TOKEN: usize = 3;
+/// If a server rejects a text of this many bytes as too long, shorter ones are not tried.
+const MIN_LIMIT: usize = 256;
+/// Most bytes of text per request.
+const MAX_REQUEST: usize = 256 * 1024;
 
-/// What is asked of a server.
+/// Settings of an embedding server.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerSettings {
-    /// The model's name there.
+    /// The model's name on the server.
     pub model: String,
-    /// Dimensions asked for; 0 asks for none and takes the model's own.
+    /// Dimensions to request; 0 requests none and uses the model's default.
     pub dimensions: u32,
-    /// Tokens that the model reads of one text, about; longer texts are taken apart.
+    /// Approximate input limit of the model in tokens; longer texts are split.
     pub max_input: u32,
-    /// Texts in one request at most.
+    /// Most texts per request.
     pub batch: u32,
-    /// How long one request may take.
+    /// Timeout of one request.
     pub timeout: Duration,
-    /// Put before every question, for models that want it ("query: ").
+    /// Prefix of every question, for models that expect one ("query: ").
     pub query_prefix: String,
-    /// Put before every passage ("passage: ").
+    /// Prefix of every passage ("passage: ").
     pub passage_prefix: String,
 }
 
@@ -62,14 +62,14 @@ pub struct ServerEmbedder {
     endpoint: Endpoint,
     settings: ServerSettings,
     id: String,
-    /// 0 until an answer came.
+    /// 0 until the first response.
     dims: AtomicUsize,
-    /// Bytes of one text; falls when the server finds them too many.
+    /// Most bytes of one text; lowered when the server rejects a text as too long.
     limit: AtomicUsize,
 }
 
 impl ServerEmbedder {
-    /// The embedder of a profile's server. Nothing is asked yet.
+    /// Makes the embedder of a profile's server. Sends nothing.
     pub fn new(profile: &Profile, key: Option<&SecretString>, settings: ServerSettings) -> Result<Self, EmbedError> {
         let wrong = |error: crate::llm::LlmError| EmbedError::Settings(error.to_string());
         if settings.model.trim().is_empty() {
@@ -80,12 +80,12 @@ impl ServerEmbedder {
         }
         let endpoint = Endpoint::new(profile, key).map_err(wrong)?;
         let id = identity(&endpoint, &settings);
-        let limit = (settings.max_input as usize).saturating_mul(BYTES_A_TOKEN).max(SHORTEST);
+        let limit = (settings.max_input as usize).saturating_mul(BYTES_PER_TOKEN).max(MIN_LIMIT);
         let dims = AtomicUsize::new(settings.dimensions as usize);
         Ok(Self { endpoint, settings, id, dims, limit: AtomicUsize::new(limit) })
     }
 
-    /// All parts in requests that are not too large, in order.
+    /// The vectors of all parts in order, requested in batches of bounded size.
     fn ask(&self, parts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(parts.len());
         let mut rest = parts;
@@ -93,7 +93,7 @@ impl ServerEmbedder {
             let mut bytes = 0;
             let fit = rest.iter().take(self.settings.batch.max(1) as usize).take_while(|part| {
                 bytes += part.len();
-                bytes <= REQUEST
+                bytes <= MAX_REQUEST
             });
             let (batch, tail) = rest.split_at(fit.count().max(1));
             vectors.extend(self.request(batch, go_on)?);
@@ -112,7 +112,7 @@ impl ServerEmbedder {
         let client = sdk::client(&self.endpoint);
         let embeddings = client.embeddings();
         let call = async {
-            // Made inside, where there is a clock.
+            // Created inside the runtime, which has a timer.
             let patient = tokio::time::timeout(self.settings.timeout, embeddings.create_byot::<_, Answer>(request));
             stoppable(patient, go_on).await
         };
@@ -120,21 +120,21 @@ impl ServerEmbedder {
         match ended.ok_or(EmbedError::Stopped)? {
             Ok(Ok(answer)) => self.vectors(answer, batch.len()),
             Ok(Err(error)) => Err(EmbedError::Server(sdk::sort(&self.endpoint, "the list of vectors", error))),
-            Err(_) => Err(EmbedError::Server(sdk::late(&self.endpoint, self.settings.timeout))),
+            Err(_) => Err(EmbedError::Server(sdk::timeout_error(&self.endpoint, self.settings.timeout))),
         }
     }
 
-    /// The vectors in the order of the texts, where the answer is what was asked for.
+    /// The vectors in the order of the texts; an error if the response does not match the request.
     fn vectors(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
         let wrong = |why: String| Err(EmbedError::Answer(format!("{}: {why}", self.endpoint.place())));
         let mut items = answer.data;
         if items.len() != wanted {
-            return wrong(format!("{} vectors came for {wanted} texts", items.len()));
+            return wrong(format!("the server returned {} vectors for {wanted} texts", items.len()));
         }
         if items.iter().all(|item| item.index.is_some()) {
             items.sort_by_key(|item| item.index);
             if items.iter().enumerate().any(|(at, item)| item.index != Some(at)) {
-                return wrong("its vectors are numbered twice or not from 0".to_owned());
+                return wrong("its vectors have duplicate or missing indexes".to_owned());
             }
         }
         for item in &items {
@@ -179,8 +179,8 @@ impl Embed for ServerEmbedder {
             let all: Vec<String> = cut.iter().flatten().map(|part| format!("{prefix}{part}")).collect();
             match self.ask(&all, go_on) {
                 Ok(vectors) => return Ok(joined(&cut, vectors, self.dims())),
-                Err(EmbedError::Server(error)) if too_long(&error) && limit > SHORTEST => {
-                    self.limit.fetch_min((limit / 2).max(SHORTEST), Ordering::AcqRel);
+                Err(EmbedError::Server(error)) if too_long(&error) && limit > MIN_LIMIT => {
+                    self.limit.fetch_min((limit / 2).max(MIN_LIMIT), Ordering::AcqRel);
                 }
                 Err(error) => return Err(error),
             }
@@ -188,7 +188,7 @@ impl Embed for ServerEmbedder {
     }
 }
 
-/// One vector for each text, from those of its parts.
+/// One vector per text, from the vectors of its parts.
 fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32>> {
     let mut vectors = vectors.into_iter();
     let one = |parts: &Vec<&str>| match parts.as_slice() {
@@ -204,7 +204,7 @@ fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32
     cut.iter().map(one).collect()
 }
 
-/// llama.cpp and others have words of their own for it.
+/// llama.cpp and others word this error differently.
 fn too_long(error: &ProviderError) -> bool {
     let said = error.what.to_lowercase();
     error.kind == Kind::TooLong
@@ -213,7 +213,7 @@ fn too_long(error: &ProviderError) -> bool {
             .any(|words| said.contains(words))
 }
 
-/// Where and what, without user, password and query.
+/// Endpoint and settings as an identity, without user, password and query.
 fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
     let base = &endpoint.base;
     let place = format!("{}://{}{}", base.scheme(), endpoint.place(), base.path().trim_end_matches('/'));
@@ -228,7 +228,7 @@ fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
     id
 }
 
-/// The answer of some work, or none when the caller no longer wants it; the work is dropped then.
+/// The output of a future, or `None` once the caller cancels; the future is then dropped.
 async fn stoppable<T>(work: impl Future<Output = T>, go_on: &dyn Fn() -> bool) -> Option<T> {
     let mut ticks = tokio::time::interval(TICK);
     tokio::pin!(work);
@@ -240,7 +240,7 @@ async fn stoppable<T>(work: impl Future<Output = T>, go_on: &dyn Fn() -> bool) -
     }
 }
 
-/// An answer as servers really write it; the client's own type wants fields that some leave out.
+/// A response as servers send it in practice; the client's own type requires fields that some omit.
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Item>,

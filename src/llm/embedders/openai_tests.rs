@@ -1,4 +1,4 @@
-//! Tests of `openai` over real sockets: what is sent, what is made of what comes, and how it ends.
+//! Tests of `openai` over real sockets: requests, handling of responses, and cancellation.
 
 use super::*;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ struct Request {
 
 type Answering = dyn Fn(usize, &Value) -> Option<(u16, String)> + Send + Sync;
 
-/// A server that answers the n-th request with what `answer` makes of it, or never.
+/// A server that answers the n-th request with the result of `answer`, or never.
 struct Server {
     base: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -75,7 +75,7 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answer: &Answering) 
             let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n");
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text.as_bytes()));
         }
-        // Until the client goes away.
+        // Until the client disconnects.
         None => while stream.read(&mut buffer).is_ok_and(|read| read > 0) {},
     }
 }
@@ -84,7 +84,7 @@ fn texts(body: &Value) -> Vec<String> {
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
-/// A vector that tells the text's length and first byte.
+/// A vector that encodes the text's length and first byte.
 fn vector(text: &str) -> [f32; 3] {
     let length = u16::try_from(text.len()).unwrap();
     [f32::from(length), f32::from(text.as_bytes()[0]), 1.0]
@@ -129,7 +129,7 @@ fn batches_prefixes_and_order() {
 }
 
 #[test]
-fn the_model_tells_its_dimensions_and_keeps_them() {
+fn the_dimensions_come_from_the_model_and_do_not_change() {
     let server = Server::start(|number, _| Some(list([json!({"embedding": vec![0.5; 4 + number / 2]})].into_iter())));
     let embedder = server.embedder(|_| {});
     assert_eq!(embedder.dims(), 0);
@@ -142,7 +142,7 @@ fn the_model_tells_its_dimensions_and_keeps_them() {
 }
 
 #[test]
-fn long_texts_are_taken_apart_and_more_so_when_refused() {
+fn long_texts_are_split_and_split_again_when_refused() {
     let server = Server::start(|number, body| {
         if texts(body).iter().any(|text| text.len() > 400) {
             return Some((
@@ -166,11 +166,15 @@ fn long_texts_are_taken_apart_and_more_so_when_refused() {
 }
 
 #[test]
-fn answers_that_are_none() {
+fn bodies_without_an_answer() {
     let of = |vectors: Value| json!({"data": vectors}).to_string();
     let cases = [
-        (200, of(json!([{"embedding": [1.0]}])), "1 vectors came for 2"),
-        (200, of(json!([{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}])), "numbered twice"),
+        (200, of(json!([{"embedding": [1.0]}])), "the server returned 1 vectors for 2"),
+        (
+            200,
+            of(json!([{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}])),
+            "duplicate or missing indexes",
+        ),
         (200, of(json!([{"embedding": []}, {"embedding": []}])), "0 dimensions"),
         (200, of(json!([{"embedding": [1.0]}, {"embedding": [1.0, 2.0]}])), "2 dimensions instead of 1"),
         (200, of(json!([{"embedding": [1.0]}, {"embedding": [1e300]}])), "not numbers"),
@@ -190,7 +194,7 @@ fn answers_that_are_none() {
 }
 
 #[test]
-fn it_stops_when_told_and_gives_up_in_time() {
+fn requests_stop_on_cancel_and_time_out() {
     let server = Server::start(|_, _| None);
     let asked = Arc::clone(&server.seen);
     let stopped = Arc::new(AtomicBool::new(false));
@@ -215,7 +219,7 @@ fn it_stops_when_told_and_gives_up_in_time() {
 }
 
 #[test]
-fn nobody_there() {
+fn an_unreachable_server() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let profile = Profile { base_url: format!("http://{free}/v1"), ..Profile::default() };
     let settings = ServerSettings { model: "m".into(), ..ServerSettings::default() };
@@ -225,7 +229,7 @@ fn nobody_there() {
 }
 
 #[test]
-fn identities_tell_models_apart_and_no_secrets() {
+fn identities_distinguish_models_and_hide_secrets() {
     let made = |base: &str, change: &dyn Fn(&mut ServerSettings)| {
         let mut settings = ServerSettings { model: "m".into(), ..ServerSettings::default() };
         change(&mut settings);

@@ -1,32 +1,32 @@
-//! What the offline model answers: it says what it is, and quotes what is in its context.
-//! Not for: pacing and counting (`model`). Pure: the same request has the same answer.
+//! Answers of the offline model: it says what it is and quotes its context.
+//! Not for: pacing and counting (`model`). Pure: the same request gets the same answer.
 
 use super::body::Body;
 use crate::llm::clip;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Characters of a quote.
-const QUOTE: usize = 400;
-/// Passages that are quoted.
-const PASSAGES: usize = 3;
-/// The model's second voice: it names the one passage that fits best. A race of both gives two different answers.
+/// Characters per quote.
+const QUOTE_CHARS: usize = 400;
+/// Most passages quoted.
+const MAX_PASSAGES: usize = 3;
+/// The second offline model. It names the single best passage, so that a race of both gives two different answers.
 pub(crate) const BRIEF: &str = "offline-brief";
-/// Tool calls that one message may ask for.
-const CALLS: usize = 8;
+/// Most tool calls per message.
+const MAX_CALLS: usize = 8;
 
-/// A tool call that the person wrote down.
+/// A tool call written in the user's message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct WrittenCall {
     pub(crate) name: String,
     pub(crate) args: String,
 }
 
-/// What it does.
+/// The kind of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Text(String),
-    Calls(Vec<Asked>),
+    Calls(Vec<WrittenCall>),
 }
 
 /// The answer to a request.
@@ -109,7 +109,7 @@ impl Passage<'_> {
     }
 }
 
-/// The paragraphs before the question that share most with it; a word counts the more the fewer paragraphs have it.
+/// The paragraphs before the question that share most with it, weighting each word by how few paragraphs contain it.
 fn passages(body: &Body) -> Vec<Passage<'_>> {
     let Some(last) = body.last_user() else { return Vec::new() };
     let wanted = words(body.question());
@@ -118,7 +118,7 @@ fn passages(body: &Body) -> Vec<Passage<'_>> {
         .enumerate()
         .filter(|(_, message)| message.role != "system" && message.role != "developer");
     let earlier = earlier.map(|(at, message)| (at, message.role.as_str(), message.text.as_str()));
-    let beside = std::iter::once((last, "with your message", body.beside()));
+    let beside = std::iter::once((last, "with your message", body.attachments()));
     let mut all: Vec<(Passage<'_>, HashSet<String>)> = Vec::new();
     for (at, role, text) in earlier.chain(beside) {
         for text in text.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
@@ -136,11 +136,11 @@ fn passages(body: &Body) -> Vec<Passage<'_>> {
         all.into_iter().zip(scores).map(|((passage, _), score)| Passage { score, ..passage }).collect();
     found.retain(|passage| passage.score > 0.0);
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
-    found.truncate(PASSAGES);
+    found.truncate(MAX_PASSAGES);
     found
 }
 
-/// Words that say something: three letters or more, in lower case.
+/// Content words: three letters or more, in lower case.
 fn words(text: &str) -> HashSet<String> {
     const COMMON: [&str; 24] = [
         "the", "and", "for", "that", "this", "with", "you", "are", "was", "what", "have", "not", "but", "can", "how",
@@ -153,15 +153,15 @@ fn words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// Every line marked, so that nothing quoted reads as the answer's own, a state block least of all.
+/// Marks every line, so that quoted text, especially a state block, cannot be read as part of the answer.
 fn quote(text: &str) -> String {
-    let text = clip(text.trim(), QUOTE);
+    let text = clip(text.trim(), QUOTE_CHARS);
     let lines: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
     if lines.is_empty() { "> (nothing)".to_owned() } else { lines.join("\n") }
 }
 
-/// The calls written as `call TOOL {json}` in lines of the last user message, and why others are not made.
-fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
+/// The calls written as `call TOOL {json}` in lines of the last user message, and the reasons why others are not made.
+fn asked(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
     let (mut calls, mut refused) = (Vec::new(), Vec::new());
     for line in body.question().lines().filter_map(|line| line.trim().strip_prefix("call ")) {
         let (name, given) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
@@ -169,8 +169,10 @@ fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
         let known = body.tools.iter().any(|tool| tool == name);
         let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
         match (known, valid) {
-            (true, true) if calls.len() < CALLS => calls.push(Asked { name: name.to_owned(), args: args.to_owned() }),
-            (true, true) => refused.push(format!("I make at most {CALLS} calls for one message.")),
+            (true, true) if calls.len() < MAX_CALLS => {
+                calls.push(WrittenCall { name: name.to_owned(), args: args.to_owned() })
+            }
+            (true, true) => refused.push(format!("I make at most {MAX_CALLS} calls for one message.")),
             (true, false) => refused.push(format!("I don't call {name}: its arguments are not a JSON object.")),
             (false, true) if !given.is_empty() => refused.push(format!("I have no tool called {name}.")),
             (false, _) => {}
@@ -179,7 +181,7 @@ fn asked(body: &Body) -> (Vec<Asked>, Vec<String>) {
     (calls, refused)
 }
 
-/// Instructions stand in the leading message, whichever role the dialect gives it.
+/// Instructions are in the first message, whichever role the dialect gives it.
 fn wants_state(body: &Body) -> bool {
     let leading = body.messages.iter().take(1);
     let instructions = body.messages.iter().filter(|message| message.role == "system" || message.role == "developer");
@@ -192,7 +194,7 @@ fn state(body: &Body) -> String {
     let turns = body.messages.iter().filter(|message| message.role == "user").count();
     let answered =
         body.messages.iter().rev().find(|message| message.role == "assistant" && !message.text.trim().is_empty());
-    // The first paragraph: the others quote messages, which a person may leave out later.
+    // Only the first paragraph: the others quote messages that a person may exclude later.
     let first = |text: &str| text.trim().split("\n\n").next().unwrap_or_default().to_owned();
     let resolved =
         answered.map_or_else(|| "nothing yet".to_owned(), |message| clip(&one_line(&first(&message.text)), 160));
@@ -209,7 +211,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Words that look like names of things: paths, identifiers, numbers with a unit.
+/// Words that look like names: paths, identifiers, numbers with a unit.
 fn anchors(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Reading a request's body the way a server would: messages, tools, and the limit on the answer.
+//! Reads the body of a request as a server would: messages, tools, and the limit on the answer.
 //! Not for: answering (`answer`).
 
 use serde_json::Value;
@@ -13,19 +13,19 @@ pub(crate) struct Message {
 /// A request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Body {
-    /// The model that was asked.
+    /// The requested model.
     pub(crate) model: String,
     pub(crate) messages: Vec<Message>,
-    /// Names of the tools offered.
+    /// Names of the offered tools.
     pub(crate) tools: Vec<String>,
-    /// The tools as they were sent, for counting.
+    /// The tools as sent, for counting.
     pub(crate) tools_json: String,
-    /// Tokens that the answer may have.
+    /// Limit of the answer in tokens.
     pub(crate) limit: Option<u32>,
 }
 
 impl Body {
-    /// Reads a body; nothing where it is no JSON object with messages.
+    /// Reads a body; `None` if it is not a JSON object with messages.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let messages = value.get("messages")?.as_array()?.iter().map(read_message).collect();
@@ -41,26 +41,27 @@ impl Body {
         })
     }
 
-    /// Where the last message of the user is.
+    /// Index of the last user message.
     pub(crate) fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.role == "user")
     }
 
-    /// What the person asked in it: what stands behind the label, where other things come before; or nothing.
+    /// The person's question in the last user message: the text after the label if other content precedes it; may be
+    /// empty.
     pub(crate) fn question(&self) -> &str {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        parted(text).map_or(text, |(_, question)| question)
+        split_question(text).map_or(text, |(_, question)| question)
     }
 
-    /// What stands before the question in the same message: code, cards, quotes; or nothing.
-    pub(crate) fn beside(&self) -> &str {
+    /// The content before the question in the same message: code, cards, quotes; may be empty.
+    pub(crate) fn attachments(&self) -> &str {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        parted(text).map_or("", |(beside, _)| beside)
+        split_question(text).map_or("", |(beside, _)| beside)
     }
 }
 
-/// A message in which other things come before what the person wrote, parted there.
-fn parted(text: &str) -> Option<(&str, &str)> {
+/// Splits a message in which other content precedes the person's question.
+fn split_question(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix("## ").and_then(|text| text.split_once("\n## Message\n\n"))
 }
 

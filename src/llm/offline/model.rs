@@ -1,8 +1,8 @@
-//! The built-in offline model: no language model, and it says so. It lets every part of the program be tried without a
-//! key and a server: it streams, stops, reports usage, calls tools, keeps a state block.
-//! Not for: what it says (`answer`).
+//! The built-in offline model. It is not a language model, and says so. It lets people try every part of the program
+//! without a key or a server: it streams, stops, reports usage, calls tools, and keeps a state block.
+//! Not for: the text of its answers (`answer`).
 //!
-//! A tool is called by a line `call TOOL {json}` in the last user message, when the request offers that tool.
+//! A line `call TOOL {json}` in the last user message calls a tool, if the request offers that tool.
 
 use super::answer::{Answer, answer};
 use super::body::Body;
@@ -14,11 +14,11 @@ use crate::llm::http::problem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two pieces of an answer.
+/// Pause between two pieces of an answer.
 pub const PACE: Duration = Duration::from_millis(12);
-/// Characters of a piece, at least.
+/// Least characters per piece.
 const PIECE: usize = 12;
-/// Tokens that a message costs beyond its text, and that the whole prompt costs beyond its messages.
+/// Overhead in tokens: per message, and per prompt.
 const FRAMING: (u32, u32) = (4, 3);
 
 /// The offline model.
@@ -28,7 +28,7 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// At a pace that can be read.
+    /// At a readable pace.
     #[must_use]
     pub fn new(tokens: Arc<dyn CountTokens>) -> Self {
         Self { tokens, pace: PACE }
@@ -51,21 +51,27 @@ impl Offline {
         if body.tools_json.is_empty() { sum } else { sum.saturating_add(self.count(&body.tools_json)) }
     }
 
-    fn speak(&self, text: &str, limit: Option<u32>, told: &mut Told, sink: &mut dyn FnMut(Delta) -> bool) -> Spoken {
+    fn speak(
+        &self,
+        text: &str,
+        limit: Option<u32>,
+        progress: &mut Progress,
+        sink: &mut dyn FnMut(Delta) -> bool,
+    ) -> SpokenText {
         let mut used = 0_u32;
         for piece in pieces(text) {
             let cost = self.count(piece);
             if limit.is_some_and(|limit| used.saturating_add(cost) > limit) {
-                return Spoken { end: CallEnd::Truncated, tokens: used };
+                return SpokenText { end: CallEnd::Truncated, tokens: used };
             }
             used += cost;
-            told.first.get_or_insert_with(|| told.start.elapsed());
-            told.any = true;
+            progress.first.get_or_insert_with(|| progress.start.elapsed());
+            progress.any = true;
             if !sink(Delta::Text(piece.to_owned())) || !self.pause(sink) {
-                return Spoken { end: CallEnd::Cancelled, tokens: used };
+                return SpokenText { end: CallEnd::Cancelled, tokens: used };
             }
         }
-        Spoken { end: CallEnd::Complete, tokens: used }
+        SpokenText { end: CallEnd::Complete, tokens: used }
     }
 
     /// Lets the receiver stop it within 40 ms, however slow the pace.
@@ -83,18 +89,18 @@ impl Offline {
     }
 }
 
-struct Told {
+struct Progress {
     start: Instant,
     first: Option<Duration>,
     any: bool,
 }
 
-struct Spoken {
+struct SpokenText {
     end: CallEnd,
     tokens: u32,
 }
 
-impl Told {
+impl Progress {
     fn outcome(&self, end: CallEnd, finish: Option<&str>, usage: Usage) -> Outcome {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Outcome {
@@ -112,23 +118,23 @@ impl Told {
 
 impl Provider for Offline {
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
-        let mut told = Told { start: Instant::now(), first: None, any: false };
+        let mut progress = Progress { start: Instant::now(), first: None, any: false };
         let Some(body) = Body::read(&wire.bytes) else {
             let error = problem(Kind::Refused, "the offline model can't read the request: it has no messages");
-            return Outcome { error: Some(error), ..told.outcome(CallEnd::Errored, None, Usage::default()) };
+            return Outcome { error: Some(error), ..progress.outcome(CallEnd::Errored, None, Usage::default()) };
         };
         if !sink(Delta::Accepted) {
-            return told.outcome(CallEnd::Cancelled, None, Usage::default());
+            return progress.outcome(CallEnd::Cancelled, None, Usage::default());
         }
         let prompt = self.prompt(&body);
         let (spoken, finish) = match answer(&body) {
-            Answer::Text(text) => (self.speak(&text, body.limit, &mut told, sink), "stop"),
+            Answer::Text(text) => (self.speak(&text, body.limit, &mut progress, sink), "stop"),
             Answer::Calls(calls) => {
-                let mut spoken = Spoken { end: CallEnd::Complete, tokens: 0 };
+                let mut spoken = SpokenText { end: CallEnd::Complete, tokens: 0 };
                 for (index, call) in (0_u32..).zip(calls) {
                     spoken.tokens += self.count(&call.name) + self.count(&call.args);
-                    told.first.get_or_insert_with(|| told.start.elapsed());
-                    told.any = true;
+                    progress.first.get_or_insert_with(|| progress.start.elapsed());
+                    progress.any = true;
                     let id =
                         format!("{}{index}", &crate::domain::base::hash::Hash::of(run.to_string().as_bytes()).short());
                     if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
@@ -140,16 +146,16 @@ impl Provider for Offline {
             }
         };
         if spoken.end == CallEnd::Cancelled {
-            return told.outcome(CallEnd::Cancelled, None, Usage::default());
+            return progress.outcome(CallEnd::Cancelled, None, Usage::default());
         }
         let usage = Usage { prompt: Some(prompt), completion: Some(spoken.tokens), ..Usage::default() };
         let end = if sink(Delta::Usage(usage)) { spoken.end } else { CallEnd::Cancelled };
         let finish = if end == CallEnd::Truncated { "length" } else { finish };
-        told.outcome(end, Some(finish), usage)
+        progress.outcome(end, Some(finish), usage)
     }
 }
 
-/// Small pieces that end after white space where there is any.
+/// Small pieces that end after white space where possible.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -219,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_with_the_message_is_context_too() {
+    fn content_before_the_question_is_context() {
         let question =
             "## Code of pier\n\n<<<1\nfn crane() {}\n<<<1\n\nfn lunch() {}\n## Message\n\nWhere is the crane?";
         let body =
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn its_second_voice_answers_otherwise() {
+    fn the_second_model_answers_differently() {
         let mut body = conversation();
         body["model"] = json!("offline-brief");
         let (brief, ..) = ask(&body);

@@ -1,7 +1,7 @@
 //! A model that replays a recording: the same answers every time, without a server.
 //! Not for: making recordings.
 //!
-//! A recording is JSON lines; empty lines and lines that begin with `#` are passed over. One line is one answer:
+//! A recording is JSON lines; empty lines and lines that begin with `#` are skipped. Each line is one answer:
 //!
 //! ```json
 //! {"match": "login", "deltas": [{"text": "Hello"}, {"reasoning": "hm"}, {"wait_ms": 20},
@@ -9,8 +9,8 @@
 //!  "end": "complete", "finish": "stop", "error": "a sentence, for the end errored"}
 //! ```
 //!
-//! `match` is a part of the last user message (absent: any) and `digest` the hex digest of the request (absent: any).
-//! The first line that fits and was not used yet answers; when all that fit were used, the last of them answers again.
+//! `match` is a substring of the last user message (absent: any) and `digest` the hex digest of the request (absent:
+//! any). The first unused line that matches answers. Once all matching lines are used, the last of them answers again.
 //! `end` is `complete` (the default), `truncated`, `errored` or `cancelled`.
 
 use super::body::Body;
@@ -24,8 +24,8 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of a recording that are read.
-const LARGEST: u64 = 64 * 1024 * 1024;
+/// Limit of a recording in bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
@@ -90,14 +90,14 @@ impl Scripted {
         let wrong = |why: String| LlmError::Recording { path: path.to_owned(), why };
         let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut text = String::new();
-        let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
-        if read as u64 > LARGEST {
-            return Err(wrong(format!("it is larger than {LARGEST} bytes")));
+        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
+        if read as u64 > MAX_BYTES {
+            return Err(wrong(format!("it is larger than {MAX_BYTES} bytes")));
         }
         Self::read(path, &text)
     }
 
-    /// Reads a recording from a text; `name` is for messages.
+    /// Reads a recording from text; `name` is used in errors.
     pub fn read(name: &str, text: &str) -> Result<Self, LlmError> {
         let mut lines = Vec::new();
         for (at, line) in text.lines().enumerate().map(|(at, line)| (at, line.trim())) {
@@ -150,8 +150,8 @@ impl Provider for Scripted {
         for piece in &line.deltas {
             let Some(delta) = going.then(|| piece.delta(sink)) else { break };
             match delta {
-                Played::Paused(on) => going = on,
-                Played::Delta(delta) => {
+                Recorded::Paused(on) => going = on,
+                Recorded::Delta(delta) => {
                     outcome.ttft_ms.get_or_insert_with(|| ms(start));
                     match &delta {
                         Delta::Usage(usage) => outcome.usage = *usage,
@@ -166,19 +166,19 @@ impl Provider for Scripted {
     }
 }
 
-enum Played {
+enum Recorded {
     Delta(Delta),
     Paused(bool),
 }
 
 impl Piece {
-    fn delta(&self, sink: &mut dyn FnMut(Delta) -> bool) -> Played {
-        Played::Delta(match self.clone() {
+    fn delta(&self, sink: &mut dyn FnMut(Delta) -> bool) -> Recorded {
+        Recorded::Delta(match self.clone() {
             Self::Text(text) => Delta::Text(text),
             Self::Reasoning(text) => Delta::Reasoning(text),
             Self::Usage(usage) => Delta::Usage(usage),
             Self::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
-            Self::WaitMs(ms) => return Played::Paused(pause(Duration::from_millis(ms), sink)),
+            Self::WaitMs(ms) => return Recorded::Paused(pause(Duration::from_millis(ms), sink)),
         })
     }
 }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_with_a_recording() {
+    fn an_invalid_recording_says_why() {
         let error = Scripted::read("r.jsonl", "\n{\"deltas\": 3}").unwrap_err().to_string();
         assert!(error.contains("r.jsonl") && error.contains("line 2"), "{error}");
         assert!(matches!(Scripted::open("/nowhere/at/all"), Err(LlmError::Recording { .. })));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_told() {
+    fn the_model_stops_when_told() {
         let scripted =
             Scripted::read("x", r#"{"deltas": [{"text": "a"}, {"wait_ms": 60000}, {"text": "b"}]}"#).unwrap();
         let mut ticks = 0;

@@ -1,5 +1,5 @@
-//! Copies of the store beside it, made while it is in use.
-//! Not for: getting one back (`damage`).
+//! Backups of the store beside it, made while the store is in use.
+//! Not for: restoring one (`damage`).
 
 use super::open::beside;
 use super::private;
@@ -14,12 +14,13 @@ use std::time::Duration;
 const PAGES: i32 = 4_096;
 
 impl Store {
-    /// Makes a copy beside the store, at most one a day, and keeps the last `kept`. A copy takes the place of older ones only
-    /// once its pages were checked. Only the newest holds the plans of calls, which are most of a store: from those before it
-    /// they are taken out. A copy from before a change of the schema goes once so many newer ones are there.
+    /// Makes a backup beside the store, at most one per day, and keeps the last `kept`. Older backups are replaced only
+    /// after the new one's pages were checked. Only the newest contains the plans of calls, which are most of a store;
+    /// they are removed from older ones. A backup from before a schema change is deleted once that many newer ones
+    /// exist.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] where the store's pages are damaged; all older copies stay.
+    /// [`StoreError::Corrupt`] if the store's pages are damaged; all older backups are kept.
     pub fn backup(&self, kept: usize) -> Result<(), StoreError> {
         if self.read_only() {
             return Err(StoreError::ReadOnly);
@@ -31,7 +32,7 @@ impl Store {
         let before = self.backups();
         if kept > 0 && !before.iter().any(|file| starts_with(file, &today)) {
             self.read(|conn| copy(conn, &target))?;
-            sound(&target)?;
+            verify_copy(&target)?;
             for old in &before {
                 if let Err(error) = without_plans(old) {
                     tracing::info!(%error, file = %old.display(), "the plans in an older backup stay");
@@ -43,7 +44,8 @@ impl Store {
         }
         for old in before_schema(&self.0.path) {
             let since = modified(&old).map(jiff::Timestamp::as_second);
-            if self.backups().iter().filter(|file| made(file).map(jiff::Timestamp::as_second) >= since).count() >= kept
+            if self.backups().iter().filter(|file| date_of(file).map(jiff::Timestamp::as_second) >= since).count()
+                >= kept
             {
                 std::fs::remove_file(&old).map_err(|error| failed(&old, &error))?;
             }
@@ -51,20 +53,20 @@ impl Store {
         Ok(())
     }
 
-    /// The copies there are, oldest first. A message that is removed from the store is still in those made before.
+    /// The existing backups, oldest first. A message that is removed from the store is still in earlier backups.
     pub fn backups(&self) -> Vec<PathBuf> {
         files(&self.0.path)
     }
 }
 
-/// Checks a new copy, and removes it where it is damaged: so is the store, and an older copy is the better one.
-fn sound(copy: &Path) -> Result<(), StoreError> {
+/// Checks a new backup and removes it if it is damaged: then the store is damaged too, and an older backup is better.
+fn verify_copy(copy: &Path) -> Result<(), StoreError> {
     let Some(why) = super::check::quick(&super::pool::reader(copy, true)?)? else { return Ok(()) };
     std::fs::remove_file(copy).map_err(|error| failed(copy, &error))?;
     Err(StoreError::Corrupt { path: copy.display().to_string(), why })
 }
 
-/// The files beside a store whose names go on like this, by name.
+/// Files beside a store whose names continue with `end`, sorted by name.
 fn named(path: &Path, end: &str) -> Vec<PathBuf> {
     let first = beside(path, end);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -75,12 +77,12 @@ fn named(path: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The copies beside a store, oldest first.
+/// The backups beside a store, oldest first.
 fn files(path: &Path) -> Vec<PathBuf> {
-    named(path, ".backup-").into_iter().filter(|file| made(file).is_some()).collect()
+    named(path, ".backup-").into_iter().filter(|file| date_of(file).is_some()).collect()
 }
 
-/// The copies that were made before the schema changed.
+/// The backups that were made before a schema change.
 pub(crate) fn before_schema(path: &Path) -> Vec<PathBuf> {
     let number = |file: &PathBuf| {
         let name = file.to_string_lossy();
@@ -89,7 +91,7 @@ pub(crate) fn before_schema(path: &Path) -> Vec<PathBuf> {
     named(path, ".before-schema-").into_iter().filter(number).collect()
 }
 
-/// Removes what a copy that was never finished left behind. Nobody else may be making one.
+/// Removes unfinished backups. No other process may be making one.
 pub(crate) fn remove_parts(path: &Path) {
     for file in [".backup-", ".before-schema-", ".restoring"].iter().flat_map(|end| named(path, end)) {
         let name = file.to_string_lossy();
@@ -107,7 +109,7 @@ fn modified(file: &Path) -> Option<jiff::Timestamp> {
     jiff::Timestamp::try_from(at).ok()
 }
 
-/// Takes the stored plans out of a copy.
+/// Removes the stored plans from a backup.
 fn without_plans(file: &Path) -> Result<(), StoreError> {
     let old = super::pool::reader(file, true)?;
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('plan', 'plan_text')";
@@ -117,18 +119,18 @@ fn without_plans(file: &Path) -> Result<(), StoreError> {
     if !full.contains(&true) {
         return Ok(());
     }
-    rework(file, |conn| tables.iter().try_for_each(|table| Ok(conn.execute_batch(&format!("DELETE FROM {table}"))?)))
+    edit_copy(file, |conn| tables.iter().try_for_each(|table| Ok(conn.execute_batch(&format!("DELETE FROM {table}"))?)))
 }
 
-/// Changes a copy: in a copy of its own, which takes its place when it is complete.
-pub(crate) fn rework(
+/// Edits a backup: in a temporary copy that replaces it when complete.
+pub(crate) fn edit_copy(
     file: &Path,
     change: impl FnOnce(&mut Connection) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let part = beside(file, ".part");
     copy(&super::pool::reader(file, true)?, &part)?;
     let mut conn = super::open::connect(&part, None)?;
-    // All of it is written anew in the end; nothing must be overwritten before.
+    // The file is rewritten completely at the end, so deleted content need not be overwritten before.
     conn.execute_batch("PRAGMA secure_delete = OFF")?;
     change(&mut conn)?;
     let clean = beside(file, ".clean.part");
@@ -139,8 +141,8 @@ pub(crate) fn rework(
     moved.map_err(|error| failed(file, &error))
 }
 
-/// When a copy was made, from its name: other files that SQLite may have put beside it have none.
-fn made(file: &Path) -> Option<jiff::Timestamp> {
+/// The time a backup was made, from its name. Other files that SQLite may create beside it have none.
+fn date_of(file: &Path) -> Option<jiff::Timestamp> {
     let name = file.file_name()?.to_str()?;
     let stamp = name.rsplit_once(".backup-")?.1;
     let at = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%SZ", stamp).ok()?;
@@ -151,16 +153,16 @@ fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// The copies beside a store as a person hears of them, newest first.
+/// Cards of the backups beside a store, newest first.
 pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
     let card = |file: PathBuf| {
         let bytes = std::fs::metadata(&file).ok()?.len();
-        Some(BackupCard { path: file.display().to_string(), at: date(made(&file)?), bytes })
+        Some(BackupCard { path: file.display().to_string(), at: date(date_of(&file)?), bytes })
     };
     files(path).into_iter().rev().filter_map(card).collect()
 }
 
-/// A copy without a date in its name, by the file's.
+/// The card of a backup without a date in its name; uses the file's time.
 pub(crate) fn undated(file: &Path) -> Option<BackupCard> {
     let bytes = std::fs::metadata(file).ok()?.len();
     let at = date(modified(file)?);
@@ -181,7 +183,7 @@ pub(crate) fn copy(from: &Connection, target: &Path) -> Result<(), StoreError> {
     private::make_file(&part).and_then(|file| file.set_len(0)).map_err(|error| failed(&part, &error))?;
     let mut to = Connection::open(&part)?;
     Backup::new(from, &mut to)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-    // A copy stands alone: no log beside it.
+    // A backup must be one file, without a log beside it.
     to.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     to.close().map_err(|(_, error)| error)?;
     std::fs::rename(&part, target).map_err(|error| failed(target, &error))

@@ -1,5 +1,5 @@
-//! Whether the whole file is sound: SQLite's quick check, on a connection of its own that cannot write.
-//! Not for: the look at the file's beginning when it is opened (`open`), or what to do about damage (`damage`).
+//! Checks the integrity of the whole file: SQLite's quick check, on a read-only connection of its own.
+//! Not for: the short check when a file is opened (`open`), or what to do about damage (`damage`).
 
 use super::pool::{lock, reader};
 use crate::store::Store;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-/// The first fault that SQLite finds; nothing where all is well. Reads the whole file: 0.4 s at 100,000 messages, several
+/// The first fault that SQLite finds; `None` if there is none. Reads the whole file: 0.4 s at 100,000 messages, several
 /// seconds with their search index.
 pub(crate) fn quick(conn: &Connection) -> Result<Option<String>, StoreError> {
     let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
@@ -25,12 +25,12 @@ fn one_line(said: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A check under way, which closing the store stops.
+/// A check in progress; closing the store stops it.
 #[derive(Default)]
-pub(crate) struct Running(Mutex<Option<(InterruptHandle, JoinHandle<()>)>>);
+pub(crate) struct RunningCheck(Mutex<Option<(InterruptHandle, JoinHandle<()>)>>);
 
-impl Running {
-    /// Stops it and waits until its connection is closed.
+impl RunningCheck {
+    /// Stops the check and waits until its connection is closed.
     pub(crate) fn stop(&self) {
         let running = lock(&self.0).take();
         if let Some((handle, thread)) = running {
@@ -44,21 +44,21 @@ impl Running {
 }
 
 impl Store {
-    /// Reads the whole file; gives the first fault. Slow for a large store.
+    /// Reads the whole file and returns the first fault. Slow for a large store.
     pub fn quick_check(&self) -> Result<Option<String>, StoreError> {
         quick(&reader(&self.0.path, false)?).map_err(|error| self.named(error))
     }
 
-    /// Whether a program that had this store open ended without closing it, and nobody has looked since.
+    /// Whether a program that had this store open ended without closing it and the store has not been checked since.
     #[cfg(test)]
     pub(crate) fn ended_uncleanly(&self) -> bool {
-        !self.0.owners.dead().is_empty()
+        !self.0.owners.unclean_ends().is_empty()
     }
 
-    /// Where a program that had this store open ended without closing it, reads the whole file on a thread and on a
-    /// connection of its own, and tells of a fault. Closing the store stops it; then the next start does it.
+    /// If a program that had this store open ended without closing it, reads the whole file on a thread with its own
+    /// connection, and reports a fault. Closing the store stops the check; the next start then repeats it.
     pub fn check_after_crash(&self, tell: impl FnOnce(String) + Send + 'static) {
-        let dead = self.0.owners.dead();
+        let dead = self.0.owners.unclean_ends();
         if dead.is_empty() || self.read_only() {
             return;
         }
@@ -66,7 +66,7 @@ impl Store {
         let handle = conn.get_interrupt_handle();
         let path = self.0.path.clone();
         let work = move || match quick(&conn) {
-            Ok(None) => forget(&dead),
+            Ok(None) => remove_marks(&dead),
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 tell(format!(
@@ -84,8 +84,8 @@ impl Store {
     }
 }
 
-/// Their end is looked into; another program may have done it at the same time.
-fn forget(dead: &[PathBuf]) {
+/// Their crashes are handled. Another program may have removed the files at the same time.
+fn remove_marks(dead: &[PathBuf]) {
     for file in dead {
         let _ = std::fs::remove_file(file);
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_told_in_one_line() {
+    fn a_fault_is_reported_on_one_line() {
         assert_eq!(
             one_line("*** in database main ***\nTree 3  page 3:\n\tcell 0 "),
             "*** in database main *** Tree 3 page 3: cell 0"

@@ -1,9 +1,9 @@
-//! The right to ask on a branch: one program has it at a time, and those that wait get it in the order in which they came.
-//! Not for: the fence of a run (`runs`), which holds whether locks work or not.
+//! The right to make calls on a branch. One program has it at a time; waiting programs get it in order of arrival. Not
+//! for: the fence of a run (`runs`), which works even without file locks.
 //!
-//! A claim is a lock on a file of the branch that also says who holds it. A program that waits has a numbered place: a
-//! file that it keeps locked. It sleeps on the lock of the place before its own, and then on the claim itself, so that a
-//! program that ends or is killed lets the next one go on at once.
+//! A claim is a lock on a file of the branch, which also names its holder. A waiting program has a numbered place in
+//! the queue: a file that it keeps locked. It blocks on the lock of the place before its own, then on the claim itself.
+//! If a program ends or is killed, the next one continues at once.
 
 use super::open::{beside, owners_folder};
 use super::private;
@@ -15,20 +15,20 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a program that asks is known to others.
+/// How a program that holds a claim is presented to others.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClaimOwner {
-    /// Its process id.
+    /// Process id.
     pub process: u32,
-    /// Since when it has had the claim, in milliseconds since 1970.
+    /// When it got the claim, in milliseconds since 1970.
     pub since: i64,
-    /// It is the workbench, and not the command line.
+    /// Whether it is the workbench rather than the command line.
     pub workbench: bool,
 }
 
-/// The right to ask on a branch, until it is dropped.
+/// The right to make calls on a branch, until it is dropped.
 pub struct Claim {
-    /// The lock goes with it. None where locks do not work.
+    /// Dropping it releases the lock. `None` if locks are not available.
     lock: Option<File>,
     path: PathBuf,
 }
@@ -36,13 +36,13 @@ pub struct Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.lock.is_some() {
-            // While the lock is held: whoever gets it next sees that the file is gone and makes a new one.
+            // Removed while the lock is held: the next holder sees that the file is gone and creates a new one.
             drop(std::fs::remove_file(&self.path));
         }
     }
 }
 
-/// A place in the line of a branch, until it is dropped.
+/// A place in the queue of a branch, until it is dropped.
 struct QueuePlace {
     folder: PathBuf,
     branch: String,
@@ -57,34 +57,35 @@ impl Drop for QueuePlace {
 }
 
 impl Store {
-    /// Takes the right to ask on a branch; where another program has it, who that is (as far as it can be read).
+    /// Takes the claim on a branch. If another program has it, returns that program as far as it can be read.
     pub fn claim(&self, branch: BranchId, asker: &ClaimOwner) -> Result<Claim, Option<ClaimOwner>> {
         let path = self.claim_file(branch);
         if self.read_only() {
             return Ok(Claim { lock: None, path });
         }
-        match locked(&path, |file| match file.try_lock() {
+        match open_locked(&path, |file| match file.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }) {
-            Ok(Some(file)) => Ok(signed(file, path, asker)),
-            Ok(None) => Err(who(&path)),
-            Err(error) => Ok(unlocked(path, &error)),
+            Ok(Some(file)) => Ok(sign(file, path, asker)),
+            Ok(None) => Err(holder(&path)),
+            Err(error) => Ok(without_lock(path, &error)),
         }
     }
 
-    /// Waits in line for the right to ask on a branch. Blocks until every program before has had it and given it back.
+    /// Queues for the claim on a branch. Blocks until every earlier program had it and returned it.
     pub fn await_claim(&self, branch: BranchId, asker: impl FnOnce() -> ClaimOwner) -> Claim {
         let path = self.claim_file(branch);
-        let place = self.line_up(branch);
+        let place = self.enqueue(branch);
         if let Ok(place) = &place {
             place.wait();
         }
-        match locked(&path, |file| sleep_on(file).map(|()| true)) {
-            Ok(file) => file
-                .map_or_else(|| Claim { lock: None, path: path.clone() }, |file| signed(file, path.clone(), &asker())),
-            Err(error) => unlocked(path, &error),
+        match open_locked(&path, |file| wait_for_lock(file).map(|()| true)) {
+            Ok(file) => {
+                file.map_or_else(|| Claim { lock: None, path: path.clone() }, |file| sign(file, path.clone(), &asker()))
+            }
+            Err(error) => without_lock(path, &error),
         }
     }
 
@@ -92,11 +93,11 @@ impl Store {
         owners_folder(&self.0.path).join(format!("{branch}.asks"))
     }
 
-    fn line_up(&self, branch: BranchId) -> io::Result<QueuePlace> {
+    fn enqueue(&self, branch: BranchId) -> io::Result<QueuePlace> {
         let (folder, branch) = (owners_folder(&self.0.path), branch.to_string());
-        // Under the store's opening lock, so that numbers are given out one after the other.
+        // Under the store's opening lock, so that numbers are assigned one after another.
         let gate = private::make_file(&beside(&self.0.path, ".opening"))?;
-        sleep_on(&gate)?;
+        wait_for_lock(&gate)?;
         let number = places(&folder, &branch).last().map_or(1, |last| last + 1);
         let lock = private::make_file(&place_file(&folder, &branch, number))?;
         lock.lock()?;
@@ -105,16 +106,17 @@ impl Store {
 }
 
 impl QueuePlace {
-    /// Sleeps until nobody is in line before it.
+    /// Blocks until no earlier place remains.
     fn wait(&self) {
         while let Some(before) = places(&self.folder, &self.branch).into_iter().rfind(|place| *place < self.number) {
             let path = place_file(&self.folder, &self.branch, before);
             if let Ok(file) = File::open(&path) {
-                if let Err(error) = sleep_on(&file) {
-                    tracing::error!(%error, "the line of a branch cannot be waited in");
+                if let Err(error) = wait_for_lock(&file) {
+                    tracing::error!(%error, "cannot queue for the claim on a branch");
                     return;
                 }
-                // Its program is gone or had its turn; a file that a killed one left would be waited for again.
+                // Its program ended or had its turn. A file left by a killed program would otherwise be waited for
+                // again.
                 drop(std::fs::remove_file(&path));
             }
         }
@@ -125,7 +127,7 @@ fn place_file(folder: &Path, branch: &str, number: u64) -> PathBuf {
     folder.join(format!("{branch}.{number:012}.waits"))
 }
 
-/// The numbers of those in line, in order.
+/// The numbers in the queue, in order.
 fn places(folder: &Path, branch: &str) -> Vec<u64> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let number = |name: &str| name.strip_prefix(branch)?.strip_prefix('.')?.strip_suffix(".waits")?.parse().ok();
@@ -134,8 +136,8 @@ fn places(folder: &Path, branch: &str) -> Vec<u64> {
     found
 }
 
-/// Opens a file and locks it; again where it was removed before the lock was had. None where the lock was refused.
-fn locked(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<Option<File>> {
+/// Opens and locks a file; retries if the file was removed before it was locked. `None` if the lock was refused.
+fn open_locked(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<Option<File>> {
     loop {
         let file = private::make_file(path)?;
         if !lock(&file)? {
@@ -147,8 +149,8 @@ fn locked(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<O
     }
 }
 
-/// Blocks until nobody else has the lock.
-fn sleep_on(file: &File) -> io::Result<()> {
+/// Blocks until no other process has the lock.
+fn wait_for_lock(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -157,7 +159,7 @@ fn sleep_on(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether this very file still has this name.
+/// Whether the open file is still the one with this name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -165,15 +167,15 @@ fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(held), Ok(named)) if same(&held, &named))
 }
 
-/// Elsewhere a file that is open keeps its name.
+/// On other systems an open file keeps its name.
 #[cfg(not(unix))]
 fn is_at(_file: &File, _path: &Path) -> bool {
     true
 }
 
-/// Who holds a claim. One that was taken just now is signed in a moment: this looks a few times, because nothing can be
-/// slept on for that (its lock is held until the whole turn is over, and no part of this is in the database).
-fn who(path: &Path) -> Option<ClaimOwner> {
+/// The holder of a claim. A claim that was just taken is signed shortly after, so this retries a few times: its lock is
+/// held for the whole turn and cannot be waited for.
+fn holder(path: &Path) -> Option<ClaimOwner> {
     (0..20).find_map(|_| {
         let read = std::fs::read(path).ok()?;
         let found = serde_json::from_slice(&read).ok();
@@ -184,17 +186,17 @@ fn who(path: &Path) -> Option<ClaimOwner> {
     })
 }
 
-/// Writes into the file who holds it.
-fn signed(mut file: File, path: PathBuf, asker: &ClaimOwner) -> Claim {
+/// Writes the holder into the file.
+fn sign(mut file: File, path: PathBuf, asker: &ClaimOwner) -> Claim {
     let who = serde_json::to_vec(asker).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {
-        tracing::info!(%error, "who asks on a branch could not be written down");
+        tracing::info!(%error, "cannot write the holder of a claim");
     }
     Claim { lock: Some(file), path }
 }
 
-/// Where locks do not work, only the fence of the run is left.
-fn unlocked(path: PathBuf, error: &io::Error) -> Claim {
+/// Without file locks, only the fence of the run protects the branch.
+fn without_lock(path: PathBuf, error: &io::Error) -> Claim {
     tracing::info!(%error, "a branch cannot be claimed");
     Claim { lock: None, path }
 }

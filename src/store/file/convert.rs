@@ -1,6 +1,6 @@
-//! Work on the store beside everything else: plans of older versions into their present form, and free space back to the
-//! disk. It goes on where it stopped, and gives way to every write.
-//! Not for: the form itself (`tables::packed_plans`).
+//! Background work on the store: converts plans of older versions to the current format, and returns free space to the
+//! disk. It resumes where it stopped and yields to every write.
+//! Not for: the format itself (`tables::packed_plans`).
 
 use super::open;
 use super::pool::lock;
@@ -13,34 +13,34 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A file is made smaller where at least so many bytes, and a quarter of it, are free.
-const FREE: i64 = 8 << 20;
-/// Larger stores are put together in a temporary file instead of in memory.
-const IN_MEMORY: i64 = 256 << 20;
-/// How long the store must be quiet before it is tried (again) to make it smaller, and how often that is tried.
+/// A file is compacted if at least this many bytes, and a quarter of it, are free.
+const MIN_FREE: i64 = 8 << 20;
+/// Larger stores are rebuilt in a temporary file instead of in memory.
+const MAX_IN_MEMORY: i64 = 256 << 20;
+/// Required quiet time before each attempt to compact the store, and the number of attempts.
 const QUIET: Duration = Duration::from_secs(10);
 const TRIES: u32 = 60;
-/// What takes no longer is not spoken of.
-const SOON: Duration = Duration::from_secs(3);
+/// ConversionTask that takes less time is not reported.
+const REPORT_AFTER: Duration = Duration::from_secs(3);
 
-/// The work under way.
+/// The work in progress.
 #[derive(Default)]
 pub(crate) struct Conversion {
     stop: Arc<AtomicBool>,
-    /// Interrupts the one long statement that keeps writers out.
+    /// Interrupts the one long statement that blocks writers.
     compacting: Arc<Mutex<Option<InterruptHandle>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Conversion {
-    /// Something is to be written: what keeps it out ends now.
+    /// Interrupts work that blocks a pending write.
     pub(crate) fn give_way(&self) {
         if let Some(handle) = lock(&self.compacting).as_ref() {
             handle.interrupt();
         }
     }
 
-    /// Stops, and waits for the end of it.
+    /// Stops the work and waits for its end.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         let Some(thread) = lock(&self.thread).take() else { return };
@@ -54,36 +54,36 @@ impl Conversion {
 }
 
 impl Store {
-    /// Starts what is left to do, on a thread of its own; `tell` hears of what takes longer. Closing the store stops it, and
-    /// the next start goes on with it.
-    pub fn renew(&self, tell: impl Fn(String) + Send + 'static) {
+    /// Starts the remaining work on its own thread; `tell` receives progress of long work. Closing the store stops it,
+    /// and the next start resumes it.
+    pub fn start_conversion(&self, tell: impl Fn(String) + Send + 'static) {
         if self.read_only() {
             return;
         }
-        let work = Work {
+        let work = ConversionTask {
             store: Arc::downgrade(&self.0),
             stop: Arc::clone(&self.0.renewing.stop),
             compacting: Arc::clone(&self.0.renewing.compacting),
         };
         let run = move || {
             if let Err(error) = work.run(&tell) {
-                tracing::info!(%error, "the store's plans were not all brought into their present form");
+                tracing::info!(%error, "some stored plans were not converted");
             }
         };
         match std::thread::Builder::new().name("store-renew".into()).spawn(run) {
             Ok(thread) => *lock(&self.0.renewing.thread) = Some(thread),
-            Err(error) => tracing::error!(%error, "the store's work on old plans does not start"),
+            Err(error) => tracing::error!(%error, "the conversion of old plans did not start"),
         }
     }
 }
 
-struct Work {
+struct ConversionTask {
     store: Weak<Inner>,
     stop: Arc<AtomicBool>,
     compacting: Arc<Mutex<Option<InterruptHandle>>>,
 }
 
-impl Work {
+impl ConversionTask {
     fn store(&self) -> Option<Store> {
         self.store.upgrade().filter(|_| !self.stop.load(Ordering::Acquire)).map(Store)
     }
@@ -93,12 +93,12 @@ impl Work {
         let before = std::fs::metadata(&path).map_or(0, |file| file.len());
         let (began, mut told, mut moved) = (Instant::now(), false, false);
         while let Some(store) = self.store() {
-            if store.plans_to_move()?.0 == 0 {
+            if store.unconverted_plans()?.0 == 0 {
                 break;
             }
-            let left = store.move_plans()?;
+            let left = store.convert_plans()?;
             moved = true;
-            if !told && left > 0 && began.elapsed() > SOON {
+            if !told && left > 0 && began.elapsed() > REPORT_AFTER {
                 told = true;
                 tell(format!(
                     "{left} stored plans of an older version are being converted to a smaller format; you can \
@@ -120,12 +120,12 @@ impl Work {
         Ok(())
     }
 
-    /// Gives free space back to the disk, in a quiet moment; says whether it did.
+    /// Returns free space to the disk once the store is quiet. Returns whether it did.
     fn compact(&self, path: &Path) -> Result<bool, StoreError> {
         for _ in 0..TRIES {
             let Some(store) = self.store() else { return Ok(false) };
             let (free, all) = store.read(space)?;
-            if free < FREE || free * 4 < all {
+            if free < MIN_FREE || free * 4 < all {
                 return Ok(false);
             }
             let quiet = store.open_runs()?.is_empty();
@@ -138,11 +138,11 @@ impl Work {
         Ok(false)
     }
 
-    /// Writes the whole file anew, unless something else is to be written meanwhile; says whether it came to its end.
+    /// Rewrites the whole file unless a write arrives meanwhile. Returns whether it finished.
     fn vacuum(&self, path: &Path, live: i64) -> Result<bool, StoreError> {
         let conn = open::connect(path, None)?;
         let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
-        conn.pragma_update(None, "temp_store", if live > IN_MEMORY { "FILE" } else { "MEMORY" })?;
+        conn.pragma_update(None, "temp_store", if live > MAX_IN_MEMORY { "FILE" } else { "MEMORY" })?;
         // Without a write-ahead log, readers would have to wait.
         if mode != "wal" {
             return Ok(false);
@@ -151,7 +151,7 @@ impl Work {
         let done = conn.execute_batch("VACUUM");
         *lock(&self.compacting) = None;
         if let Err(error) = done {
-            tracing::info!(%error, "the store was not made smaller this time");
+            tracing::info!(%error, "the store was not compacted");
             return Ok(false);
         }
         conn.busy_timeout(Duration::ZERO)?;
@@ -160,7 +160,7 @@ impl Work {
     }
 }
 
-/// Bytes that are free in the file, and all of it.
+/// Bytes that are free in the file, and its size.
 fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     let size = number("page_size")?;

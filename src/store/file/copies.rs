@@ -1,5 +1,5 @@
-//! Copies of the store that still hold what was removed from it for good: finding them, and removing it there too.
-//! Not for: making copies (`backup`), or removing from the store itself (`removal`).
+//! Finds backups that still contain permanently removed content, and removes it there too.
+//! Not for: making backups (`backup`), or removing from the store itself (`removal`).
 
 use super::backup;
 use super::pool::reader;
@@ -13,16 +13,17 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a copy still holds. What is merely not in the store (it may have been started anew) was not removed by anybody.
+/// Removed content that a backup still contains. Content that is merely absent from the store (which may have been
+/// started anew) does not count as removed.
 #[derive(Default)]
-struct Left {
+struct RemovedContent {
     sessions: Vec<SessionId>,
     nodes: Vec<(SessionId, NodeId)>,
 }
 
 impl Store {
-    /// All copies beside the store, newest first, after this was done with those that hold what was removed; those that it
-    /// deleted are told of too.
+    /// All backups beside the store, newest first, after applying `act` to those with removed content. Includes backups
+    /// that this call deleted.
     pub fn copies(&self, act: BackupAct) -> Result<Vec<Holding>, StoreError> {
         if act != BackupAct::List && self.read_only() {
             return Err(StoreError::ReadOnly);
@@ -33,11 +34,11 @@ impl Store {
         Ok(dated.chain(older).map(|(card, older)| self.copy_after(act, card, older)).collect())
     }
 
-    /// A copy after `act`.
+    /// One backup after `act`.
     fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> Holding {
         let file = PathBuf::from(&backup.path);
         let kept = Holding { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
-        let left = match self.left_in(&file) {
+        let left = match self.removed_content_in(&file) {
             Ok(left) => left,
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
                 return Holding { fate: BackupOutcome::Deleted, ..kept };
@@ -48,7 +49,7 @@ impl Store {
         if removed == 0 || act == BackupAct::List {
             return Holding { removed, ..kept };
         }
-        // One from before a change of the schema is for the older program: written anew, that could not read it.
+        // A backup from before a schema change is for the older program, which could not read a rewritten one.
         let (fate, done) = if act == BackupAct::Rewrite && !older {
             (BackupOutcome::Rewritten, self.remove_in(&file, &left))
         } else {
@@ -64,15 +65,15 @@ impl Store {
         }
     }
 
-    /// What a copy holds that the store no longer does.
-    fn left_in(&self, file: &Path) -> Result<Left, StoreError> {
+    /// Removed content that a backup still contains.
+    fn removed_content_in(&self, file: &Path) -> Result<RemovedContent, StoreError> {
         let conn = reader(&self.0.path, false)?;
         conn.execute("ATTACH ?1 AS copy", [file.to_string_lossy()])?;
         let sessions = "SELECT id FROM copy.session WHERE id IN (SELECT id FROM main.removed_session)";
         let nodes = "SELECT session.id, old.id FROM main.node JOIN copy.node AS old ON old.id = node.id
              JOIN copy.session ON session.n = old.session
              WHERE node.\"end\" = 'removed' AND old.\"end\" <> 'removed'";
-        Ok(Left {
+        Ok(RemovedContent {
             sessions: conn.prepare(sessions)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?,
             nodes: conn
                 .prepare(nodes)?
@@ -81,8 +82,8 @@ impl Store {
         })
     }
 
-    /// Removes that from the copy too.
-    fn remove_in(&self, file: &Path, left: &Left) -> Result<(), StoreError> {
+    /// Removes that content from the backup.
+    fn remove_in(&self, file: &Path, left: &RemovedContent) -> Result<(), StoreError> {
         let owners = self.0.owners.view();
         let mut nodes: BTreeMap<SessionId, Vec<NodeId>> = BTreeMap::new();
         for (session, node) in &left.nodes {
@@ -91,10 +92,10 @@ impl Store {
         let gone = left.sessions.iter().map(|session| Write::DeleteSession(*session));
         let gone = gone.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
         let gone: Vec<Write> = gone.collect();
-        backup::rework(file, |conn: &mut Connection| {
+        backup::edit_copy(file, |conn: &mut Connection| {
             schema::migrate(conn, schema::STEPS)?;
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Nobody goes on with the calls that were under way when the copy was made.
+            // Calls that were open when the backup was made cannot be continued.
             transaction.execute_batch(
                 "DELETE FROM stream_chunk; UPDATE plan_run SET open = 0, owner = NULL, draft = NULL WHERE open = 1;",
             )?;

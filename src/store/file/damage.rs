@@ -1,7 +1,7 @@
-//! A store that cannot be read: finding that out, and moving it aside once a person agreed.
-//! Not for: asking the person. Nothing here changes a file before `set_aside` is called, and nothing is ever deleted.
+//! Damaged stores: detecting damage, and moving the file aside once a person agreed.
+//! Not for: asking the person. No file is changed before `set_aside` is called, and none is ever deleted.
 
-use super::open::{beside, check, lock_gate, owners_folder, roots};
+use super::open::{beside, check, lock_gate, owners_folder, read_tables};
 use super::owners::Owners;
 use super::pool::reader;
 use super::{backup, check as whole, examine, private, salvage};
@@ -14,33 +14,33 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Said of a database that is well, but not ours.
-pub(crate) const STRANGER: &str = "it is another program's database";
+/// The reason given for an intact database of another program.
+pub(crate) const FOREIGN: &str = "it is another program's database";
 
-/// What is wrong with a store's file; nothing where it is well, or where it is empty or missing and there is no backup of
-/// it. With `thorough` all of it is read, which takes seconds for a large one. Changes nothing.
+/// The damage of a store's file; `None` if the file is intact, or is empty or missing without any backup of it. With
+/// `thorough`, reads the whole file, which takes seconds for a large one. Changes nothing.
 ///
 /// # Errors
-/// Where the file cannot be opened at all, is another program's, or was written by a newer program.
-pub fn look(path: &Path, thorough: bool) -> Result<Option<Damage>, StoreError> {
+/// If the file cannot be opened, belongs to another program, or was written by a newer version.
+pub fn find_damage(path: &Path, thorough: bool) -> Result<Option<Damage>, StoreError> {
     let damage = |why| Damage { path: path.display().to_string(), why, backups: backup::cards(path) };
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
-        return Ok(vanished(path).map(damage));
+        return Ok(missing_content(path).map(damage));
     }
     let seen = reader(path, false).and_then(|conn| {
-        check(&conn).and_then(|()| roots(&conn))?;
-        if thorough { faulty(&conn) } else { Ok(None) }
+        check(&conn).and_then(|()| read_tables(&conn))?;
+        if thorough { first_fault(&conn) } else { Ok(None) }
     });
     let why = match seen {
         Ok(found) => found,
-        Err(StoreError::Corrupt { why, .. }) if why != STRANGER => Some(why),
+        Err(StoreError::Corrupt { why, .. }) if why != FOREIGN => Some(why),
         Err(error) => return Err(sql::named(error, path)),
     };
     Ok(why.map(damage))
 }
 
-/// Why a file without content is damage: there are backups of a store that stood here.
-pub(crate) fn vanished(path: &Path) -> Option<String> {
+/// Why a file without content is damaged: backups show that a store existed here.
+pub(crate) fn missing_content(path: &Path) -> Option<String> {
     let how = match std::fs::metadata(path) {
         Ok(file) if file.len() > 0 => return None,
         Ok(_) => "its file is empty",
@@ -50,19 +50,19 @@ pub(crate) fn vanished(path: &Path) -> Option<String> {
     (!backup::cards(path).is_empty()).then(|| format!("{how}, although there is a backup of it"))
 }
 
-/// The first fault of a whole store: of its pages, else of what stands on them.
-fn faulty(conn: &Connection) -> Result<Option<String>, StoreError> {
+/// The first fault of a whole store: of its pages, otherwise of its content.
+fn first_fault(conn: &Connection) -> Result<Option<String>, StoreError> {
     match whole::quick(conn)? {
         Some(why) => Ok(Some(why)),
         None => Ok(examine::examine(conn)?.faults.into_iter().next()),
     }
 }
 
-/// Moves a damaged store with its log to `<name>.corrupt-<time>`, and puts the newest good backup, or nothing, in its
-/// place. Refused where the file reads well, or another program has it open.
+/// Moves a damaged store and its log to `<name>.corrupt-<time>` and replaces it with the newest good backup or nothing.
 ///
 /// # Errors
-/// Where that is so, where no backup is good, or where the files cannot be moved; then the store stands as it stood.
+/// If the file is intact, another program has it open, no backup is good, or the files cannot be moved. Nothing changes
+/// then.
 pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreError> {
     let failed = |error: io::Error| StoreError::Open { path: path.display().to_string(), why: error.to_string() };
     let refused = |why: &str| StoreError::Open { path: path.display().to_string(), why: why.into() };
@@ -71,13 +71,13 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     if Owners::anyone(&owners_folder(path)) {
         return Err(refused("another pleach has the store open; close it first"));
     }
-    if look(path, true)?.is_none() {
+    if find_damage(path, true)?.is_none() {
         return Err(refused("the store can be read now; nothing was changed"));
     }
     let part = beside(path, ".restoring");
     let from = match start {
         StartWith::Empty => {
-            begin(&part).map_err(|error| sql::named(error, &part))?;
+            create_empty(&part).map_err(|error| sql::named(error, &part))?;
             None
         }
         StartWith::Backup => {
@@ -91,7 +91,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     if !missing {
         std::fs::hard_link(path, &aside).or_else(|_| std::fs::rename(path, &aside)).map_err(failed)?;
     }
-    // The log before the file: another file's log must never be found beside the new one.
+    // The log before the file: the new file must never find another file's log beside it.
     for end in ["-wal", "-shm", "-journal"] {
         if beside(path, end).exists() {
             std::fs::rename(beside(path, end), beside(&aside, end)).map_err(failed)?;
@@ -102,17 +102,17 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     Ok(RepairResult { moved, from, salvaged: None })
 }
 
-/// Everything in a damaged store that can still be read, session by session. Best effort: what cannot be read is left
-/// out, and where the file is no database any more there is nothing.
+/// Everything readable in a damaged store, session by session. Unreadable content is omitted; a file that is no longer
+/// a database yields nothing.
 #[must_use]
 pub fn salvage(path: &Path) -> Vec<Transcript> {
     reader(path, false).map(|conn| salvage::read(&conn)).unwrap_or_default()
 }
 
-/// Writes what was salvaged beside the store, for its owner only; gives the file's path.
+/// Writes salvaged lines beside the store, readable by its owner only. Returns the path.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// If the file cannot be written.
 pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
     let file = free_name(path, "salvaged", ".jsonl");
     let written = private::make_file(&file).and_then(|mut to| to.write_all(lines.as_bytes()));
@@ -120,8 +120,8 @@ pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
     Ok(file.display().to_string())
 }
 
-/// A store without anything in it, but ours: an empty file beside backups would be asked about again.
-fn begin(part: &Path) -> Result<(), StoreError> {
+/// Creates a store without content. An empty file beside backups would be reported as damage again.
+fn create_empty(part: &Path) -> Result<(), StoreError> {
     let file = private::make_file(part).and_then(|file| file.set_len(0));
     file.map_err(|error| StoreError::Open { path: String::new(), why: error.to_string() })?;
     let conn = Connection::open(part)?;
@@ -129,11 +129,11 @@ fn begin(part: &Path) -> Result<(), StoreError> {
     conn.close().map_err(|(_, error)| error.into())
 }
 
-/// The newest backup that is a whole store of a schema that this program knows.
+/// The newest backup that is a complete store with a known schema.
 fn newest_good(path: &Path) -> Option<BackupCard> {
     backup::cards(path).into_iter().find(|card| {
         let conn = reader(Path::new(&card.path), true);
-        conn.is_ok_and(|conn| check(&conn).is_ok() && matches!(faulty(&conn), Ok(None)))
+        conn.is_ok_and(|conn| check(&conn).is_ok() && matches!(first_fault(&conn), Ok(None)))
     })
 }
 

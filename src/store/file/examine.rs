@@ -1,5 +1,5 @@
-//! Whether what a store holds belongs together: its tables and indexes are those of its schema, every head and parent is
-//! there, every text is the one that its hash names.
+//! Checks the consistency of a store: its tables and indexes match its schema, every head and parent exists, and every
+//! text matches its hash.
 //! Not for: the file's pages (`check`) or what to do about faults (`damage`).
 
 use crate::domain::base::hash::Hash;
@@ -10,18 +10,18 @@ use crate::store::types::StoreError;
 use crate::store::{Store, schema};
 use rusqlite::{Connection, OptionalExtension};
 
-/// What an examination looked at, and what is wrong.
+/// What was examined, and the faults found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Examined {
     /// Tables and indexes of the schema.
     pub schema: u64,
-    /// Branches whose head was looked up.
+    /// Branches whose head was checked.
     pub branches: u64,
-    /// Messages whose parent was looked up.
+    /// Messages whose parent was checked.
     pub messages: u64,
     /// Contents and large texts that were hashed.
     pub contents: u64,
-    /// What is wrong, each in a sentence without its end.
+    /// The faults, each a sentence without a period.
     pub faults: Vec<String>,
 }
 
@@ -29,18 +29,18 @@ impl Store {
     /// Examines everything. Slow for a large store.
     pub fn examine(&self) -> Result<Examined, StoreError> {
         self.read(|conn| {
-            // One view, so that what another program writes meanwhile does not look like a fault.
+            // One read transaction, so that concurrent writes do not look like faults.
             let view = conn.unchecked_transaction()?;
             examine(&view)
         })
     }
 }
 
-/// Examines a store of any schema up to the present one.
+/// Examines a store of any known schema version.
 pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
     let mut found = Examined::default();
     schema_of(conn, &mut found)?;
-    // Without its tables the rest cannot be asked.
+    // The other checks need the tables.
     if found.faults.is_empty() {
         tree(conn, &mut found)?;
         references(conn, &mut found)?;
@@ -49,7 +49,7 @@ pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
     Ok(found)
 }
 
-/// Every table, index and view of the schema; of tables and indexes also the columns.
+/// Checks every table, index and view of the schema, and the columns of tables and indexes.
 fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let mut wanted = Connection::open_in_memory()?;
@@ -65,7 +65,7 @@ fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> 
         if !there {
             found.faults.push(format!("the {kind} {name} is missing"));
         } else if shape(conn, &kind, &name).ok() != Some(shape(&wanted, &kind, &name)?) {
-            found.faults.push(format!("the {kind} {name} is not as pleach creates it"));
+            found.faults.push(format!("the {kind} {name} differs from the schema"));
         }
     }
     Ok(())
@@ -88,7 +88,7 @@ fn shape(conn: &Connection, kind: &str, name: &str) -> Result<Vec<String>, Store
     Ok(query.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Heads and parents: there, in the same session, and without a circle.
+/// Checks heads and parents: present, in the same session, and without cycles.
 fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get(0)).map(uint);
     found.branches = count("SELECT count(*) FROM branch")?;
@@ -124,14 +124,14 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Rows that name rows of other tables which are not there.
+/// Checks references to rows of other tables.
 fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let mut query = conn.prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
     let rows =
         query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, uint(row.get(2)?))))?;
     for row in rows {
         let (table, named, count) = row?;
-        // Said in words of its own above.
+        // Reported separately above.
         if !matches!((table.as_str(), named.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
             found.faults.push(format!("{count} rows of {table} refer to missing rows of {named}"));
         }
@@ -139,7 +139,7 @@ fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Contents and large texts: each has the hash under which it is known.
+/// Checks contents and large texts against their hashes.
 fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let (mut other, mut lost) = (Vec::new(), Vec::new());
     let mut query = conn.prepare("SELECT id, content, parts FROM node WHERE content IS NOT NULL")?;
@@ -176,7 +176,7 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A fault of several messages, with the first of them.
+/// A fault that concerns several messages, naming the first ones.
 fn named(what: &str, ids: &[NodeId]) -> Option<String> {
     let first = ids.first()?;
     Some(match ids.len() {

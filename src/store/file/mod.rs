@@ -1,5 +1,5 @@
 //! The store's file: opening, locks, connections, the writer, migrations, backups, damage.
-//! Not for: what stands in the tables (`tables`).
+//! Not for: the content of the tables (`tables`).
 
 pub(super) mod backup;
 pub(super) mod check;

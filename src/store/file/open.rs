@@ -1,7 +1,7 @@
-//! Opening the store: its files, its locks, what kind of file it is, and what to do where it cannot be written.
+//! Opens the store: its files, its locks, the kind of file, and the fallback if it cannot be written.
 //! Not for: the tables (`schema`).
 
-use super::damage::{STRANGER, vanished};
+use super::damage::{FOREIGN, missing_content};
 use super::owners::Owners;
 use super::pool::{Pool, reader};
 use super::writer::Writer;
@@ -24,27 +24,27 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 pub struct OpenOptions {
     /// The file.
     pub path: PathBuf,
-    /// Change nothing, not even the schema.
+    /// Changes nothing, not even the schema.
     pub read_only: bool,
 }
 
-/// An open store, and what is to be said about it.
+/// An open store and its notices.
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// Sentences for the person.
+    /// Sentences for the user.
     pub notices: Vec<String>,
 }
 
 /// Why it was not opened for writing.
-enum Refusal {
-    /// The system does not let us write here; reading may do.
+enum OpenFailure {
+    /// The system denies writing here; reading may work.
     NoWriting(io::Error),
     /// It cannot be opened at all.
     Failed(StoreError),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for OpenFailure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::ReadOnly => Self::NoWriting(io::ErrorKind::ReadOnlyFilesystem.into()),
@@ -54,28 +54,30 @@ impl From<StoreError> for Refusal {
 }
 
 impl Store {
-    /// Opens the store, and makes it where it is missing (its folder 0700, its files 0600). Where it cannot be written it
-    /// is opened read-only, with a notice. A file that is no store of ours, or that a newer program wrote, is refused and
-    /// left as it is.
+    /// Opens the store and creates it if it is missing (its folder 0700, its files 0600). If it cannot be written it is
+    /// opened read-only, with a notice.
+    ///
+    /// # Errors
+    /// If the file is not a store of this program or was written by a newer version; the file stays unchanged.
     pub fn open(options: &OpenOptions) -> Result<Opened, StoreError> {
         open_with(options, None, schema::STEPS).map_err(|error| sql::named(error, &options.path))
     }
 }
 
-/// Opens through another of SQLite's ways to the file system (`vfs`), where one is named, with these steps of the schema.
+/// Opens with these schema steps, through another SQLite VFS if `vfs` names one.
 pub(crate) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[M<'static>]) -> Result<Opened, StoreError> {
     let mut notices = Vec::new();
     if options.read_only {
-        return look(&options.path, notices);
+        return open_read_only(&options.path, notices);
     }
-    match make(&options.path, vfs, steps, &mut notices) {
+    match open_for_writing(&options.path, vfs, steps, &mut notices) {
         Ok(store) => Ok(Opened { store, notices }),
-        Err(Refusal::Failed(error)) => Err(error),
-        Err(Refusal::NoWriting(why)) => without_writing(&options.path, &why, notices),
+        Err(OpenFailure::Failed(error)) => Err(error),
+        Err(OpenFailure::NoWriting(why)) => without_writing(&options.path, &why, notices),
     }
 }
 
-/// Opens for reading where the system does not let us write, and says so.
+/// Opens read-only, with a notice, if the system denies writing.
 pub(crate) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     if !path.is_file() {
         return Err(StoreError::Open { path: String::new(), why: why.to_string() });
@@ -84,10 +86,10 @@ pub(crate) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<Str
         "The store was opened read-only because {} can't be written ({why}). Nothing you do will be saved.",
         path.display()
     ));
-    look(path, notices)
+    open_read_only(path, notices)
 }
 
-/// Beside the store, with `end` after its name.
+/// The store's path with `end` appended to its name.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(end);
@@ -98,30 +100,35 @@ pub(crate) fn owners_folder(path: &Path) -> PathBuf {
     path.with_file_name("owners")
 }
 
-fn refusal(error: io::Error) -> Refusal {
+fn refusal(error: io::Error) -> OpenFailure {
     match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Refusal::NoWriting(error),
-        _ => Refusal::Failed(StoreError::Open { path: String::new(), why: error.to_string() }),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => OpenFailure::NoWriting(error),
+        _ => OpenFailure::Failed(StoreError::Open { path: String::new(), why: error.to_string() }),
     }
 }
 
-/// Opens for writing. All of it happens under an exclusive lock, so that two programs never migrate at once.
-fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<String>) -> Result<Store, Refusal> {
+/// Opens for writing, under an exclusive lock, so that two programs never migrate at once.
+fn open_for_writing(
+    path: &Path,
+    vfs: Option<&str>,
+    steps: &[M<'static>],
+    notices: &mut Vec<String>,
+) -> Result<Store, OpenFailure> {
     if let Some(folder) = path.parent() {
         private::make_dir(folder).map_err(refusal)?;
     }
     let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
     lock_gate(&gate, notices);
-    if let Some(why) = vanished(path) {
-        return Err(Refusal::Failed(StoreError::Corrupt { path: String::new(), why }));
+    if let Some(why) = missing_content(path) {
+        return Err(OpenFailure::Failed(StoreError::Corrupt { path: String::new(), why }));
     }
-    // Made before SQLite sees it: the log and its index take the file's mode.
+    // Created before SQLite opens it: the log and its index take the file's mode.
     let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
     if size > 0 {
         probe(path, schema::version(steps))?;
         private::tighten(path).map_err(refusal)?;
     }
-    let alone = !Owners::anyone(&owners_folder(path));
+    let alone = !Owners::any_alive(&owners_folder(path));
     if alone {
         backup::remove_parts(path);
     }
@@ -129,10 +136,10 @@ fn make(path: &Path, vfs: Option<&str>, steps: &[M<'static>], notices: &mut Vec<
     let mut conn = connect(path, vfs)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
     let logged = write_ahead(&conn, notices);
-    bring_up_to_date(&mut conn, path, steps, alone)?;
+    upgrade(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
     let writer = Writer::start(conn, owners.view(), !logged, path)?;
-    let (check, renewing) = (whole::Running::default(), convert::Conversion::default());
+    let (check, renewing) = (whole::RunningCheck::default(), convert::Conversion::default());
     Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, renewing })))
 }
 
@@ -144,18 +151,18 @@ pub(crate) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
     }
 }
 
-/// Looks at a file that is there before anything of it can change.
+/// Inspects an existing file before anything in it can change.
 fn probe(path: &Path, known: i64) -> Result<(), StoreError> {
-    let seen = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| roots(&conn)));
+    let seen = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| read_tables(&conn)));
     match seen {
-        // A rollback journal that a crash left needs a writer first; SQLite then rolls it back.
+        // A rollback journal left by a crash needs a writer first; SQLite then rolls it back.
         Err(StoreError::ReadOnly) => Ok(()),
         other => other,
     }
 }
 
-/// Reads the beginning of every table: damage there is found before anything is written.
-pub(crate) fn roots(conn: &Connection) -> Result<(), StoreError> {
+/// Reads the beginning of every table, so that damage there is found before anything is written.
+pub(crate) fn read_tables(conn: &Connection) -> Result<(), StoreError> {
     let mut query = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")?;
     for name in query.query_map([], |row| row.get::<_, String>(0))? {
         let name = name?.replace('"', "\"\"");
@@ -164,7 +171,7 @@ pub(crate) fn roots(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the file is a store of ours that this program can read.
+/// Checks that the file is a store that this version can read.
 pub(crate) fn check(conn: &Connection) -> Result<(), StoreError> {
     check_for(conn, schema::known())
 }
@@ -174,7 +181,7 @@ fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application = number("application_id")?;
     if application != schema::APPLICATION_ID && (application != 0 || tables > 0) {
-        return Err(StoreError::Corrupt { path: String::new(), why: STRANGER.into() });
+        return Err(StoreError::Corrupt { path: String::new(), why: FOREIGN.into() });
     }
     let found = number("user_version")?;
     if found > known {
@@ -200,7 +207,7 @@ pub(crate) fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, Stor
     Ok(conn)
 }
 
-/// Asks for a write-ahead log; where that is refused, every commit is synced in place of it. Says whether there is one.
+/// Requests a write-ahead log. Without one, every commit is synced instead. Returns whether there is one.
 fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     let mode = |wish: &str| conn.pragma_update_and_check(None, "journal_mode", wish, |row| row.get::<_, String>(0));
     let logged = mode("WAL").is_ok_and(|answer| answer == "wal");
@@ -218,9 +225,9 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     logged
 }
 
-/// Migrates, after a backup where there is something to lose; only while no other program has the store open, for an older
-/// one would go on writing as it knows.
-fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
+/// Migrates, after a backup if the store has content. Only while no other program has the store open, because an older
+/// one would continue to write in its own format.
+fn upgrade(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -234,12 +241,12 @@ fn bring_up_to_date(conn: &mut Connection, path: &Path, steps: &[M<'static>], al
     schema::migrate(conn, steps)
 }
 
-/// Opens for reading only.
-fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
+/// Opens read-only.
+fn open_read_only(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     if !path.is_file() {
         return Err(StoreError::Open { path: String::new(), why: "the file does not exist".into() });
     }
-    // The log's index cannot be made in a folder that cannot be written; then the file is read as it stands.
+    // The log's index cannot be created in a read-only folder; the file is then read without it.
     let immutable = matches!(
         reader(path, false).and_then(|conn| check(&conn)),
         Err(StoreError::Open { .. } | StoreError::ReadOnly)
@@ -256,8 +263,8 @@ fn look(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
         notices.push("The newest changes are in a log that can't be read here; they are not shown.".into());
     }
     let pool = Pool::new(path.to_owned(), immutable);
-    let owners = Owners::onlooker(owners_folder(path));
-    let (check, renewing) = (whole::Running::default(), convert::Conversion::default());
+    let owners = Owners::without_lock(owners_folder(path));
+    let (check, renewing) = (whole::RunningCheck::default(), convert::Conversion::default());
     let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, renewing }));
     Ok(Opened { store, notices })
 }

@@ -1,8 +1,8 @@
-//! Which processes live: each holds a lock on a file of its own for as long as it has the store open.
-//! Not for: SQLite's locks, or what is done with the runs of the dead (`engine`).
+//! Tells which processes are alive: each holds a lock on its own file while it has the store open.
+//! Not for: SQLite's locks, or handling the runs of dead processes (`engine`).
 //!
-//! A file that nobody holds is of a program that ended without closing the store; it is kept under another ending until
-//! the store was checked.
+//! An unlocked file belongs to a program that ended without closing the store. It is renamed and kept until the store
+//! was checked.
 
 use super::pool::lock;
 use super::private;
@@ -11,17 +11,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// This process's lock file, and a way to look at others'.
+/// This process's lock file, and access to those of other processes.
 pub(crate) struct Owners {
     folder: PathBuf,
     own: String,
-    /// Held, never read: the lock goes with the file.
+    /// Held but never read: dropping the file releases the lock.
     lock: Mutex<Option<File>>,
 }
 
 impl Owners {
-    /// Takes a new id and locks its file. Call it under the store's opening lock: it clears away files of the dead, and
-    /// a file that is made but not locked yet would look like one.
+    /// Creates a new id and locks its file. Call it under the store's opening lock: it clears files of dead processes,
+    /// and a file that is created but not locked yet would look like one.
     pub(crate) fn join(folder: PathBuf) -> io::Result<Self> {
         private::make_dir(&folder)?;
         sweep(&folder);
@@ -32,7 +32,7 @@ impl Owners {
     }
 
     /// An owner that never writes and so needs no lock.
-    pub(crate) fn onlooker(folder: PathBuf) -> Self {
+    pub(crate) fn without_lock(folder: PathBuf) -> Self {
         Self { folder, own: uuid::Uuid::now_v7().to_string(), lock: Mutex::new(None) }
     }
 
@@ -46,25 +46,25 @@ impl Owners {
         OwnersView { folder: self.folder.clone(), own: self.own.clone() }
     }
 
-    /// Whether the owner's process lives.
+    /// Whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
         alive(&self.folder, &self.own, owner)
     }
 
-    /// Gives the lock back: this process closed the store as it should.
+    /// Releases the lock: this process closed the store properly.
     pub(crate) fn leave(&self) {
         if lock(&self.lock).take().is_some() {
             drop(std::fs::remove_file(file_of(&self.folder, &self.own)));
         }
     }
 
-    /// What those left behind that ended without closing the store. A file stays until somebody has looked at the store.
-    pub(crate) fn dead(&self) -> Vec<PathBuf> {
+    /// Files of processes that ended without closing the store. A file stays until the store was checked.
+    pub(crate) fn unclean_ends(&self) -> Vec<PathBuf> {
         files(&self.folder, "dead")
     }
 
     /// Whether any process holds a lock here. Call it under the store's opening lock.
-    pub(crate) fn anyone(folder: &Path) -> bool {
+    pub(crate) fn any_alive(folder: &Path) -> bool {
         files(folder, "lock")
             .iter()
             .any(|path| File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))))
@@ -77,14 +77,14 @@ impl Drop for Owners {
     }
 }
 
-/// Looks at owners without holding a lock itself.
+/// Checks owners without holding a lock itself.
 pub(crate) struct OwnersView {
     folder: PathBuf,
     own: String,
 }
 
 impl OwnersView {
-    /// Whether the owner's process lives.
+    /// Whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
         alive(&self.folder, &self.own, owner)
     }
@@ -95,26 +95,26 @@ fn file_of(folder: &Path, owner: &str) -> PathBuf {
 }
 
 fn alive(folder: &Path, own: &str, owner: &str) -> bool {
-    // An id from the store becomes a file's name only when it has the shape of one that we made.
-    owner == own || (owner.parse::<uuid::Uuid>().is_ok() && held(&file_of(folder, owner)))
+    // An id from the store is used as a file name only if it has the format of our ids.
+    owner == own || (owner.parse::<uuid::Uuid>().is_ok() && is_locked(&file_of(folder, owner)))
 }
 
-/// Whether somebody holds the lock on this file; when nobody does, it becomes the mark of an unclean end.
-fn held(path: &Path) -> bool {
+/// Whether a process holds the lock on this file. If none does, the file is renamed to mark an unclean end.
+fn is_locked(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match file.try_lock() {
         Ok(()) => {
             drop(std::fs::rename(path, path.with_extension("dead")));
             false
         }
-        // Where locks cannot be asked for, a run that may be alive is left alone.
+        // If locks cannot be checked, a run that may be alive is left alone.
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     }
 }
 
 fn sweep(folder: &Path) {
     for path in files(folder, "lock") {
-        held(&path);
+        is_locked(&path);
     }
 }
 

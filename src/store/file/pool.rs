@@ -1,4 +1,4 @@
-//! The readers: connections that cannot write, a few of them kept open.
+//! The readers: read-only connections, a few of which are kept open.
 //! Not for: the writer's connection.
 
 use crate::store::types::StoreError;
@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Readers kept open when nobody needs them.
-const KEPT: usize = 4;
+/// Idle readers that are kept open.
+const MAX_IDLE: usize = 4;
 
 thread_local! {
     /// Reads that this thread ran.
     static READS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many reads this thread ran itself. Writes always run on the writer's thread.
+/// The number of reads that this thread ran itself. Writes always run on the writer's thread.
 pub(crate) fn reads_here() -> u64 {
     READS.get()
 }
 
-/// Opens readers as they are needed.
+/// Opens readers on demand.
 pub(crate) struct Pool {
     path: PathBuf,
     immutable: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool on this file. `immutable` reads a file that nobody can be writing, without any lock.
+    /// A pool on this file. With `immutable`, reads a file that no process can be writing, without locks.
     pub(crate) fn new(path: PathBuf, immutable: bool) -> Self {
         Self { path, immutable, idle: Mutex::new(Vec::new()), watch: Mutex::new(None) }
     }
@@ -45,13 +45,13 @@ impl Pool {
         };
         let result = read(&conn);
         let mut idle = lock(&self.idle);
-        if idle.len() < KEPT && !matches!(result, Err(StoreError::Corrupt { .. })) {
+        if idle.len() < MAX_IDLE && !matches!(result, Err(StoreError::Corrupt { .. })) {
             idle.push(conn);
         }
         result
     }
 
-    /// Runs a read on one and the same reader each time: what `PRAGMA data_version` says compares only so.
+    /// Runs a read on the same reader each time: values of `PRAGMA data_version` are comparable only on one connection.
     pub(crate) fn watch<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         READS.set(READS.get() + 1);
         let mut watch = lock(&self.watch);
@@ -61,14 +61,15 @@ impl Pool {
         watch.as_ref().map_or(Err(StoreError::ReadOnly), read)
     }
 
-    /// Closes all readers that are not in use.
+    /// Closes all idle readers.
     pub(crate) fn clear(&self) {
         lock(&self.idle).clear();
         *lock(&self.watch) = None;
     }
 }
 
-/// A thread that panicked while it held a connection leaves nothing half done that matters to the next reader.
+/// Locks a mutex even if it is poisoned: a panic while holding a connection leaves no state that matters to the next
+/// reader.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -87,7 +88,7 @@ pub(crate) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreEr
     Ok(conn)
 }
 
-/// A `file:` address that says that nobody writes the file.
+/// A `file:` URI that marks the file as immutable.
 fn uri(path: &Path) -> String {
     let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~');
     let written = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readers_that_were_needed_at_once_do_not_all_stay_open() {
+    fn surplus_readers_are_closed() {
         fn within(pool: &Pool, more: usize) {
             let deeper = |_: &Connection| {
                 (0..more.min(1)).for_each(|_| within(pool, more - 1));
@@ -112,7 +113,7 @@ mod tests {
         let file = folder.path().join("a.db");
         Connection::open(&file).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
         let pool = Pool::new(file, false);
-        for (more, stay) in [(0, 1), (KEPT + 3, KEPT)] {
+        for (more, stay) in [(0, 1), (MAX_IDLE + 3, MAX_IDLE)] {
             within(&pool, more);
             assert_eq!(lock(&pool.idle).len(), stay);
         }

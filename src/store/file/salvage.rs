@@ -1,4 +1,4 @@
-//! What can still be read of a damaged store, as neutral records.
+//! Reads the readable content of a damaged store as neutral records.
 //! Not for: writing them (`export`), or anything but messages and titles.
 
 use crate::domain::base::ids::{NodeId, SessionId};
@@ -8,13 +8,13 @@ use crate::store::tables::content;
 use rusqlite::{Connection, Row};
 use std::collections::{BTreeMap, HashSet};
 
-/// So many rows in a row that cannot be read end the search.
-const PATIENCE: u32 = 200_000;
+/// This many consecutive unreadable rows end the search.
+const MAX_UNREADABLE: u32 = 200_000;
 
-/// Stands where a message's words are lost.
-const LOST: &str = "[The text of this message could not be read.]";
+/// Replaces the text of a message that is lost.
+const LOST_TEXT: &str = "[The text of this message could not be read.]";
 
-/// All sessions of which a message can be read.
+/// All sessions with at least one readable message.
 pub(crate) fn read(conn: &Connection) -> Vec<Transcript> {
     let sessions = scan(conn, "SELECT n, id, title FROM session WHERE n > ?1 ORDER BY n", |row| {
         Ok((row.get::<_, SessionId>(1)?, row.get::<_, String>(2)?))
@@ -43,7 +43,7 @@ fn empty(source: &str, title: &str) -> Transcript {
     Transcript { source: source.into(), title: title.into(), ..Transcript::default() }
 }
 
-/// A message whose parent is lost follows the one that was written before it.
+/// A message whose parent is lost follows the message written before it.
 fn join(transcript: &mut Transcript) {
     let mut known: HashSet<String> = HashSet::new();
     let mut before: Option<String> = None;
@@ -59,7 +59,8 @@ fn join(transcript: &mut Transcript) {
 
 fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
     let (parts, extra): (Option<String>, Option<String>) = (row.get(11)?, row.get(12)?);
-    let content = content::unpack(conn, parts.as_deref(), extra.as_deref()).unwrap_or_else(|_| Content::text(LOST));
+    let content =
+        content::unpack(conn, parts.as_deref(), extra.as_deref()).unwrap_or_else(|_| Content::text(LOST_TEXT));
     Ok(Record {
         id: row.get::<_, NodeId>(2)?.to_string(),
         parent: row.get::<_, Option<NodeId>>(3)?.map(|id| id.to_string()),
@@ -76,11 +77,11 @@ fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-/// The rows of a table by their numbers; after one that cannot be read it goes on with the next number.
+/// The rows of a table by row id; skips rows that cannot be read.
 fn scan<T>(conn: &Connection, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Vec<(i64, T)> {
     let (mut found, mut last, mut failed) = (Vec::new(), 0_i64, 0);
     let Ok(mut query) = conn.prepare(sql) else { return found };
-    while failed < PATIENCE {
+    while failed < MAX_UNREADABLE {
         let Ok(mut rows) = query.query([last]) else { return found };
         loop {
             match rows.next() {

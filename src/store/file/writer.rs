@@ -1,5 +1,5 @@
-//! The writer: one thread that owns the one connection that writes.
-//! Not for: what a write does to the tables (`apply`).
+//! The writer: one thread that owns the only writing connection.
+//! Not for: the effect of a write on the tables (`apply`).
 
 use super::open::beside;
 use super::owners::OwnersView;
@@ -16,25 +16,25 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Jobs that wait before a poster waits too.
-const QUEUE: usize = 4_096;
+/// Queued jobs after which a poster blocks.
+const MAX_QUEUED: usize = 4_096;
 /// Posted writes kept while the disk is full.
-const KEPT: usize = 20_000;
+const MAX_KEPT: usize = 20_000;
 /// Posted transactions that are committed together.
 const GROUP: usize = 64;
-/// How often a transaction is tried that another process keeps out for longer than SQLite waits.
-const TRIES: u32 = 4;
-/// How long to wait before what could not be done is tried again by itself.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Attempts of a transaction that another process blocks for longer than SQLite waits.
+const MAX_ATTEMPTS: u32 = 4;
+/// Pause before a failed write is retried.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// The file that is there while removed text may stand in the log. Any program that opens the store sees it.
+/// The marker file that exists while removed text may still be in the log. Any program that opens the store sees it.
 pub(crate) fn purge_mark(path: &Path) -> PathBuf {
     beside(path, ".purge-pending")
 }
 
 type Call = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// Looks at what is there, inside the transaction, and says what to write.
+/// Reads inside the transaction and decides what to write.
 pub(crate) type WriteDecision = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
 
 enum Job {
@@ -45,7 +45,7 @@ enum Job {
     Stop,
 }
 
-/// The writer's front: hands jobs to its thread.
+/// The writer's handle: passes jobs to its thread.
 pub(crate) struct Writer {
     jobs: SyncSender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -55,16 +55,17 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts the thread.
     pub(crate) fn start(conn: Connection, owners: OwnersView, durable: bool, path: &Path) -> Result<Self, StoreError> {
-        let (jobs, inbox) = sync_channel(QUEUE);
+        let (jobs, inbox) = sync_channel(MAX_QUEUED);
         let held_up = Arc::default();
         let mark = purge_mark(path);
         let purge = mark.exists();
         let kept = VecDeque::new();
-        let back = Back { conn, owners, durable, full: durable, kept, purge, mark, held_up: Arc::clone(&held_up) };
+        let back =
+            WriterThread { conn, owners, durable, full: durable, kept, purge, mark, held_up: Arc::clone(&held_up) };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || back.run(&inbox))
-            .map_err(|error| StoreError::Sql(format!("the writer's thread does not start: {error}")))?;
+            .map_err(|error| StoreError::Sql(format!("the writer thread can't be started: {error}")))?;
         Ok(Self { jobs, thread: Mutex::new(Some(thread)), held_up })
     }
 
@@ -75,26 +76,26 @@ impl Writer {
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Looks, writes what that leads to, and waits.
+    /// Reads, writes the result of the decision, and waits.
     pub(crate) fn decide(&self, work: WriteDecision) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Decide(work, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Why posts are kept back.
-    pub(crate) fn held_up(&self) -> Option<String> {
+    /// Why posts are held back.
+    pub(crate) fn post_delay(&self) -> Option<String> {
         lock(&self.held_up).clone()
     }
 
-    /// Queues.
+    /// Queues a transaction.
     pub(crate) fn post(&self, writes: Vec<Write>) {
         if self.jobs.send(Job::Post(writes)).is_err() {
-            tracing::error!("the store is closed; dropped what was posted");
+            tracing::error!("the store is closed; dropped posted writes");
         }
     }
 
-    /// Runs something on the writer's connection, after all that was queued before it.
+    /// Runs a function on the writer's connection, after all jobs queued before it.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -105,12 +106,12 @@ impl Writer {
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Ends the thread after what is queued.
+    /// Ends the thread after the queued jobs.
     pub(crate) fn close(&self) {
         if let Some(thread) = lock(&self.thread).take() {
             drop(self.jobs.send(Job::Stop));
             if thread.join().is_err() {
-                tracing::error!("the store's writer had failed");
+                tracing::error!("the store's writer failed");
             }
         }
     }
@@ -126,7 +127,7 @@ fn stopped() -> StoreError {
     StoreError::Sql("it is closed".into())
 }
 
-struct Back {
+struct WriterThread {
     conn: Connection,
     owners: OwnersView,
     /// No write-ahead log: every commit is synced.
@@ -135,15 +136,15 @@ struct Back {
     full: bool,
     /// Posts that could not be written yet.
     kept: VecDeque<Vec<Write>>,
-    /// Deleted text may still stand in the log.
+    /// Deleted text may still be in the log.
     purge: bool,
-    /// Says so to other programs, and to the next start.
+    /// The marker file that tells other programs and the next start.
     mark: PathBuf,
-    /// Why `kept` is not empty, or what was refused last.
+    /// Why `kept` is not empty, or the last refusal.
     held_up: Arc<Mutex<Option<String>>>,
 }
 
-impl Back {
+impl WriterThread {
     fn run(mut self, inbox: &Receiver<Job>) {
         let mut next = None;
         self.finish_purge(Duration::ZERO);
@@ -152,7 +153,7 @@ impl Back {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
                     self.flush();
-                    self.try_room();
+                    self.probe_disk_space();
                     self.finish_purge(Duration::ZERO);
                     continue;
                 }
@@ -162,18 +163,18 @@ impl Back {
                 Job::Write(writes, reply) => {
                     self.flush();
                     let result = self.commit(&[&writes]);
-                    self.note_room(result.as_ref().err());
+                    self.note_disk_space(result.as_ref().err());
                     drop(reply.send(result));
                 }
                 Job::Decide(work, reply) => {
                     self.flush();
                     let result = self.decide(work);
-                    self.note_room(result.as_ref().err());
+                    self.note_disk_space(result.as_ref().err());
                     drop(reply.send(result));
                 }
                 Job::Post(writes) => {
                     self.keep(writes);
-                    next = self.gather(inbox);
+                    next = self.collect_posts(inbox);
                     self.flush();
                 }
                 Job::Call(call) => call(&mut self.conn),
@@ -187,16 +188,16 @@ impl Back {
         }
     }
 
-    /// Waits for a job; not for ever while something waits to be tried again.
+    /// Waits for a job, with a timeout while failed writes wait to be retried.
     fn next(&self, inbox: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
         if self.purge || !self.kept.is_empty() || lock(&self.held_up).is_some() {
-            return inbox.recv_timeout(AGAIN);
+            return inbox.recv_timeout(RETRY_PAUSE);
         }
         inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
-    /// Takes more posts that wait already; gives back the first job that is none.
-    fn gather(&mut self, inbox: &Receiver<Job>) -> Option<Job> {
+    /// Collects further queued posts; returns the first job of another kind.
+    fn collect_posts(&mut self, inbox: &Receiver<Job>) -> Option<Job> {
         for _ in 1..GROUP {
             match inbox.try_recv().ok()? {
                 Job::Post(writes) => self.keep(writes),
@@ -208,13 +209,13 @@ impl Back {
 
     fn keep(&mut self, writes: Vec<Write>) {
         self.kept.push_back(writes);
-        if self.kept.len() > KEPT {
+        if self.kept.len() > MAX_KEPT {
             self.kept.pop_front();
-            tracing::error!("the store has been full for too long; dropped the oldest of what was posted");
+            tracing::error!("the store has been full for too long; dropped the oldest posted writes");
         }
     }
 
-    /// Writes the posts, together or, where one of them is at fault, one by one.
+    /// Writes the posts together or, if one of them fails, one by one.
     fn flush(&mut self) {
         if self.kept.is_empty() {
             return;
@@ -231,7 +232,7 @@ impl Back {
                     true
                 }
                 Err(error) => {
-                    tracing::error!(%error, "dropped what was posted");
+                    tracing::error!(%error, "dropped posted writes");
                     false
                 }
             }),
@@ -242,8 +243,8 @@ impl Back {
         }
     }
 
-    /// A write of which somebody waits for the end says whether there is room.
-    fn note_room(&self, failed: Option<&StoreError>) {
+    /// A write with a waiting caller shows whether the disk has space.
+    fn note_disk_space(&self, failed: Option<&StoreError>) {
         match failed {
             Some(error @ StoreError::Full(_)) => self.hold_up(error),
             None if self.kept.is_empty() => drop(lock(&self.held_up).take()),
@@ -251,20 +252,20 @@ impl Back {
         }
     }
 
-    /// Nothing waits, but something was refused: writes one page as it is, to learn when there is room again.
-    fn try_room(&self) {
+    /// If nothing waits but a write was refused, rewrites one page unchanged to learn whether the disk has space again.
+    fn probe_disk_space(&self) {
         if !self.kept.is_empty() || lock(&self.held_up).is_none() {
             return;
         }
         let known = self.conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
         let written = known.and_then(|version| self.conn.pragma_update(None, "user_version", version));
-        self.note_room(written.map_err(StoreError::from).err().as_ref());
+        self.note_disk_space(written.map_err(StoreError::from).err().as_ref());
     }
 
     fn hold_up(&self, error: &StoreError) {
         let why = error.to_string();
         if lock(&self.held_up).replace(why.clone()).is_none() {
-            tracing::warn!(why, "kept what was posted");
+            tracing::warn!(why, "kept posted writes");
         }
     }
 
@@ -273,7 +274,7 @@ impl Back {
         let mut tries = 1;
         loop {
             match self.transact(groups) {
-                Err(error) if is_locked(&error) && tries < TRIES => tries += 1,
+                Err(error) if is_locked(&error) && tries < MAX_ATTEMPTS => tries += 1,
                 Err(error) => return Err(error),
                 Ok(purged) => {
                     if purged {
@@ -287,12 +288,13 @@ impl Back {
         }
     }
 
-    /// One transaction that looks before it writes. Only its beginning waits for others, so that the work is done once.
+    /// One transaction that reads before it writes. Only its beginning waits for other processes, so the work is done
+    /// once.
     fn decide(&mut self, work: WriteDecision) -> Result<(), StoreError> {
         self.sync_for(&[])?;
         let mut tries = 1;
         while let Err(error) = self.conn.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from) {
-            if !is_locked(&error) || tries == TRIES {
+            if !is_locked(&error) || tries == MAX_ATTEMPTS {
                 return Err(error);
             }
             tries += 1;
@@ -308,7 +310,7 @@ impl Back {
         done
     }
 
-    /// One transaction; says whether it deleted text.
+    /// One transaction; returns whether it deleted text.
     fn transact(&mut self, groups: &[&Vec<Write>]) -> Result<bool, StoreError> {
         let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut tx = WriteTransaction::new(&transaction, &self.owners);
@@ -320,9 +322,9 @@ impl Back {
         Ok(purged)
     }
 
-    /// A transaction that opens or ends a call, or is an act of the person's, outlives a power failure.
+    /// Transactions that open or end a call, or record a person's act, must survive a power failure.
     fn sync_for(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
-        let matters = |write: &Write| matches!(write, Write::OpenRun(_) | Write::CloseRun(_) | Write::PutOp(_));
+        let matters = |write: &Write| matches!(write, Write::OpenRun(_) | Write::CloseRun(_) | Write::PutOperation(_));
         let full = self.durable || groups.iter().copied().flatten().any(matters);
         if full != self.full {
             self.conn.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })?;
@@ -331,7 +333,7 @@ impl Back {
         Ok(())
     }
 
-    /// Deleted text stands in the write-ahead log until it is cut off, which waits for readers in other windows.
+    /// Deleted text stays in the write-ahead log until it is truncated, which waits for readers of other processes.
     fn finish_purge(&mut self, patience: Duration) {
         if self.purge && self.checkpoint(patience) {
             self.purged();
@@ -351,7 +353,7 @@ impl Back {
             .busy_timeout(patience)
             .and_then(|()| self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)));
         if let Err(error) = self.conn.busy_timeout(super::open::PATIENCE) {
-            tracing::error!(%error, "the store's patience could not be set");
+            tracing::error!(%error, "the store's busy timeout could not be set");
         }
         matches!(done, Ok(0))
     }

@@ -1,15 +1,15 @@
-//! Words in a message: whether one begins so, and the place of the first match in its surroundings. Words are what the index
-//! takes for them: runs of letters and digits, without case and Latin marks.
+//! Matches words in a message and makes excerpts around the first match. Words are those of the search index: runs of
+//! letters and digits, without case and Latin diacritics.
 //! Not for: finding messages (`messages`).
 
 use std::ops::Range;
 
-/// Words of an excerpt, and those of them that stand before the match.
+/// Words of an excerpt, and how many of them precede the match.
 const WORDS: usize = 40;
 const BEFORE: usize = 10;
 
-/// Whether a word of a text begins so.
-pub(crate) fn begins(text: &str, open: &str) -> bool {
+/// Whether any word of a text has this prefix.
+pub(crate) fn has_word_prefix(text: &str, open: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.any(|word| {
         let mut letters = word.chars().map(folded);
@@ -17,7 +17,7 @@ pub(crate) fn begins(text: &str, open: &str) -> bool {
     })
 }
 
-/// A letter in lower case and, where it is a Latin one, without its marks, as the index has it.
+/// A letter in lower case and, if Latin, without diacritics, as in the index.
 pub(crate) fn folded(c: char) -> char {
     match c.to_lowercase().next().unwrap_or(c) {
         'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
@@ -34,8 +34,8 @@ pub(crate) fn folded(c: char) -> char {
     }
 }
 
-/// The beginning of what matches in its surroundings, in pieces: whether a piece is a match, and its words. Without a match
-/// the text's first words.
+/// An excerpt around the first match, in pieces: whether a piece is a match, and its text. Without a match, the first
+/// words of the text.
 pub(crate) fn pieces(text: &str, phrases: &[String], open: bool) -> Vec<(bool, String)> {
     let wanted: Vec<Vec<String>> =
         phrases.iter().map(|phrase| parts(phrase)).filter(|parts| !parts.is_empty()).collect();
@@ -51,7 +51,7 @@ pub(crate) fn pieces(text: &str, phrases: &[String], open: bool) -> Vec<(bool, S
                 .iter()
                 .zip(&seen[from..])
                 .enumerate()
-                .all(|(n, (part, word))| is(&text[word.clone()], part, begun && n + 1 == parts.len()));
+                .all(|(n, (part, word))| matches(&text[word.clone()], part, begun && n + 1 == parts.len()));
             fits.then_some(from)
         };
         if let Some(from) = wanted.iter().enumerate().find_map(ends) {
@@ -67,11 +67,11 @@ pub(crate) fn pieces(text: &str, phrases: &[String], open: bool) -> Vec<(bool, S
     let from = first.unwrap_or(0).saturating_sub(BEFORE);
     let start = if from == 0 { 0 } else { seen[from].start };
     let end = seen.get(from + WORDS).map_or(text.len(), |cut| seen[from + WORDS - 1].end.min(cut.start));
-    cut(text, start..end, hits)
+    with_ellipses(text, start..end, hits)
 }
 
-/// The part of a text in pieces, with a sign where something is left out.
-fn cut(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Vec<(bool, String)> {
+/// A part of a text in pieces, with ellipses where text is omitted.
+fn with_ellipses(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Vec<(bool, String)> {
     let mut all = Vec::new();
     let mut at = range.start;
     let mut lead = if at > 0 { "…" } else { "" };
@@ -88,7 +88,7 @@ fn cut(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Vec<(bool, S
     all
 }
 
-/// Where the words of a text stand.
+/// The byte ranges of the words of a text.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -104,8 +104,8 @@ fn parts(phrase: &str) -> Vec<String> {
     words(phrase).map(|word| phrase[word].chars().map(folded).collect()).collect()
 }
 
-/// Whether a word is this one, or begins so.
-fn is(word: &str, wanted: &str, begun: bool) -> bool {
+/// Whether a word equals `wanted` or, if `begun`, begins with it.
+fn matches(word: &str, wanted: &str, begun: bool) -> bool {
     let mut letters = word.chars().map(folded);
     wanted.chars().all(|letter| letters.next() == Some(letter)) && (begun || letters.next().is_none())
 }
@@ -117,30 +117,33 @@ mod tests {
 
     fn found(text: &str, phrases: &[&str], open: bool) -> String {
         let phrases: Vec<String> = phrases.iter().map(|&phrase| phrase.to_owned()).collect();
-        let told = pieces(text, &phrases, open);
-        told.into_iter().map(|(hit, words)| if hit { format!("[{words}]") } else { words }).collect()
+        let shown = pieces(text, &phrases, open);
+        shown.into_iter().map(|(hit, words)| if hit { format!("[{words}]") } else { words }).collect()
     }
 
     #[test]
-    fn matches_are_marked_where_they_stand() {
+    fn matches_are_marked_in_place() {
         assert_eq!(found("A Bee and a béé", &["bee"], false), "A [Bee] and a [béé]");
         assert_eq!(found("bees dance in circles", &["bee"], false), "bees dance in circles");
         assert_eq!(found("bees dance in circles", &["dance in", "bee"], true), "[bees] [dance in] circles");
         assert_eq!(found("a.b-c", &["b c"], false), "a.[b-c]");
         assert_eq!(found("", &["b"], false), "");
         let long = format!("{}needle {}", "hay ".repeat(50), "straw ".repeat(50));
-        let told = found(&long, &["needle"], false);
-        assert!(told.starts_with("…hay") && told.contains("hay [needle] straw") && told.ends_with("straw…"), "{told}");
-        assert_eq!(told.split_whitespace().count(), WORDS);
+        let shown = found(&long, &["needle"], false);
+        assert!(
+            shown.starts_with("…hay") && shown.contains("hay [needle] straw") && shown.ends_with("straw…"),
+            "{shown}"
+        );
+        assert_eq!(shown.split_whitespace().count(), WORDS);
     }
 
     proptest! {
         #[test]
-        fn an_excerpt_is_the_text_itself(text in "[a-cé .]{0,300}", phrase in "[a-c]{1,2}( [a-c])?", open: bool) {
-            let told = pieces(&text, &[phrase], open);
-            let words: String = told.iter().map(|(_, words)| words.as_str()).collect();
+        fn an_excerpt_is_a_substring_of_the_text(text in "[a-cé .]{0,300}", phrase in "[a-c]{1,2}( [a-c])?", open: bool) {
+            let shown = pieces(&text, &[phrase], open);
+            let words: String = shown.iter().map(|(_, words)| words.as_str()).collect();
             prop_assert!(text.contains(words.trim_matches('…')));
-            prop_assert!(told.iter().all(|(_, words)| !words.is_empty()));
+            prop_assert!(shown.iter().all(|(_, words)| !words.is_empty()));
         }
     }
 }

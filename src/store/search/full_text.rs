@@ -1,19 +1,18 @@
 //! Full-text search over messages.
-//! Not for: retrieval into prompts, or titles of sessions (they are few; the caller looks through the cards).
+//! Not for: retrieval into prompts, or titles of sessions (they are few; the caller searches the cards).
 
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::Store;
 use crate::store::sql::int;
-use crate::store::types::{Hit, StoreError};
+use crate::store::types::{SearchHit, StoreError};
 use rusqlite::OptionalExtension;
 
-/// Words of one search that count; more would only cost time.
-const WORDS: usize = 32;
+/// Words of a search that are used; more would only cost time.
+const MAX_WORDS: usize = 32;
 
 impl Store {
-    /// The messages that hold all these words, best first; of one session where one is named. The last word may be the
-    /// beginning of one.
-    pub fn search(&self, words: &str, session: Option<SessionId>, limit: usize) -> Result<Vec<Hit>, StoreError> {
+    /// The messages that contain all these words, best first, optionally of one session. The last word may be a prefix.
+    pub fn search(&self, words: &str, session: Option<SessionId>, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
         let Some(words) = expression(words) else { return Ok(Vec::new()) };
         self.read(|conn| {
             let scope = match session {
@@ -26,7 +25,7 @@ impl Store {
                     }
                 }
             };
-            // The session is part of the match: a filter after it would rank all sessions first.
+            // The session is part of the match expression: a filter after it would rank all sessions first.
             let expression = match scope {
                 Some(n) => format!("session : s{n} AND {words}"),
                 None => words,
@@ -37,7 +36,7 @@ impl Store {
                  WHERE search MATCH ?1 AND search.rank MATCH 'bm25(0.0, 1.0)' ORDER BY search.rank LIMIT ?2",
             )?;
             let hits = query.query_map((expression, int(limit as u64)), |row| {
-                Ok(Hit { session: row.get(0)?, node: row.get(1)?, score: row.get(2)? })
+                Ok(SearchHit { session: row.get(0)?, node: row.get(1)?, score: row.get(2)? })
             })?;
             Ok(hits.collect::<Result<_, _>>()?)
         })
@@ -45,8 +44,8 @@ impl Store {
 }
 
 impl Store {
-    /// The newest messages of a session that hold these words one after another. Nothing is ranked, which would read where
-    /// every message of the session stands in the index.
+    /// The newest messages of a session that contain these words as a phrase. Does not rank, which would read the index
+    /// entries of every message of the session.
     pub fn newest_with(&self, words: &str, session: SessionId, limit: usize) -> Result<Vec<NodeId>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
@@ -64,13 +63,13 @@ impl Store {
     }
 }
 
-/// What a person typed as an FTS5 expression in which nothing is an operator; none where there is no word in it.
+/// The typed words as an FTS5 expression without operators; `None` if it contains no word.
 fn expression(typed: &str) -> Option<String> {
     let cleaned = typed.replace('\0', " ");
     let words: Vec<String> = cleaned
         .split_whitespace()
         .filter(|word| word.chars().any(char::is_alphanumeric))
-        .take(WORDS)
+        .take(MAX_WORDS)
         .map(str::to_owned)
         .collect();
     let last = words.last()?;
@@ -78,7 +77,7 @@ fn expression(typed: &str) -> Option<String> {
     Some(phrases(&words, open))
 }
 
-/// Phrases that all must be there, as an FTS5 expression; the last may be the beginning of a word.
+/// Phrases that must all match, as an FTS5 expression; the last may end with a prefix.
 pub(crate) fn phrases(all: &[String], open: bool) -> String {
     let quoted: Vec<String> = all.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
     format!("words : ({}{})", quoted.join(" AND "), if open { " *" } else { "" })
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_typed_is_an_operator() {
+    fn typed_operators_are_plain_words() {
         assert_eq!(expression("a NOT b").as_deref(), Some("words : (\"a\" AND \"NOT\" AND \"b\")"));
         assert_eq!(expression("say \"hi").as_deref(), Some("words : (\"say\" AND \"\"\"hi\" *)"));
         assert_eq!(expression("done ").as_deref(), Some("words : (\"done\")"));

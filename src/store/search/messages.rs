@@ -1,13 +1,13 @@
-//! Messages of all sessions by words and filters, newest first, given up as soon as nobody wants them any more.
-//! Not for: reading what was typed (`domain::conversation::search`), or retrieval into prompts.
+//! Finds messages of all sessions by words and filters, newest first. Stops as soon as the result is no longer wanted.
+//! Not for: parsing the query (`domain::conversation::search`), or retrieval into prompts.
 //!
-//! Nothing is ranked: at a million messages ranking a common word costs a look at all of its messages, while the newest
-//! ones come at once. Words are looked up in the index from the newest message down; filters on the message are tested as
-//! it comes by. Snippets are made only for what is shown.
+//! Results are not ranked: at a million messages, ranking a common word reads all of its messages, while the newest
+//! ones are available at once. Words are looked up in the index from the newest message down, filters are tested on
+//! each message, and snippets are made only for results.
 //!
-//! A word that is still being typed is the beginning of many, and the index makes one list of all of them before it gives
-//! the first: minutes where they are common. So the newest messages are read themselves first. Too few of them having such
-//! a word, it is rare, and the index is quick.
+//! A word that is still being typed is a prefix of many words, and the index merges their lists before it returns the
+//! first result, which takes minutes for common ones. So the newest messages are scanned first. If too few of them
+//! match, the prefix is rare and the index is fast.
 
 use super::excerpt;
 use super::full_text::phrases;
@@ -19,15 +19,15 @@ use crate::store::types::StoreError;
 use rusqlite::Connection;
 use std::collections::HashSet;
 
-/// How many rows are passed between two looks at whether the search is still wanted.
+/// Rows between two checks of whether the search is still wanted.
 const STRIDE: usize = 512;
-/// Messages whose words are read for one that is still being typed.
-const PEEKED: usize = 5_000;
-/// Sessions that are named in the match itself; more are tested one by one.
-const NAMED: usize = 32;
+/// Messages scanned for a word that is still being typed.
+const MAX_SCANNED: usize = 5_000;
+/// Sessions named in the match expression; more are tested one by one.
+const MAX_NAMED: usize = 32;
 
-/// What a message is tested against, once the filters' names are looked up.
-struct Wanted<'a> {
+/// The test for a message, with the names in the filters resolved.
+struct MessageTest<'a> {
     find: &'a SearchFilter,
     sessions: Option<HashSet<i64>>,
     nodes: Option<HashSet<i64>>,
@@ -35,7 +35,7 @@ struct Wanted<'a> {
 }
 
 impl Store {
-    /// The newest messages for which all of it holds, at most `limit`. What was found so far when `stop` says so.
+    /// The newest messages that match, at most `limit`. Returns the results so far when `stop` returns true.
     pub fn find(
         &self,
         find: &SearchFilter,
@@ -46,7 +46,7 @@ impl Store {
             return Ok(Vec::new());
         }
         self.read(|conn| {
-            let mut wanted = Wanted { find, sessions: None, nodes: None, stop };
+            let mut wanted = MessageTest { find, sessions: None, nodes: None, stop };
             if let Some(named) = &find.session {
                 wanted.sessions = Some(sessions(conn, named)?);
             }
@@ -61,20 +61,20 @@ impl Store {
                 });
             }
             let matching = (!find.phrases.is_empty()).then(|| wanted.expression(&find.phrases, find.open));
-            let found = match peek(conn, &wanted, limit)? {
+            let found = match scan_newest(conn, &wanted, limit)? {
                 Some(found) => found,
                 None => scan(conn, &wanted, (matching.as_deref(), None), limit)?.0,
             };
-            found.into_iter().map(|n| shown(conn, n, find)).collect()
+            found.into_iter().map(|n| found_message(conn, n, find)).collect()
         })
     }
 }
 
-impl Wanted<'_> {
+impl MessageTest<'_> {
     fn expression(&self, all: &[String], open: bool) -> String {
         let words = phrases(all, open);
         match &self.sessions {
-            Some(named) if !named.is_empty() && named.len() <= NAMED => {
+            Some(named) if !named.is_empty() && named.len() <= MAX_NAMED => {
                 let mut named: Vec<i64> = named.iter().copied().collect();
                 named.sort_unstable();
                 let named: Vec<String> = named.iter().map(|n| format!("s{n}")).collect();
@@ -95,7 +95,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The sessions with this in their title, or with an id that begins so.
+/// The sessions with this in their title, or with this prefix of their id.
 fn sessions(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached("SELECT n, id, title FROM session")?;
     let mut rows = query.query([])?;
@@ -110,7 +110,7 @@ fn sessions(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> 
 }
 
 /// The messages on the paths of branches with this in their name.
-fn nodes_of(conn: &Connection, named: &str, wanted: &Wanted<'_>) -> Result<HashSet<i64>, StoreError> {
+fn nodes_of(conn: &Connection, named: &str, wanted: &MessageTest<'_>) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached("SELECT session, name, head FROM branch WHERE head IS NOT NULL")?;
     let mut rows = query.query([])?;
     let mut heads: Vec<[u8; 16]> = Vec::new();
@@ -129,7 +129,7 @@ fn nodes_of(conn: &Connection, named: &str, wanted: &Wanted<'_>) -> Result<HashS
             let mut rows = up.query([id])?;
             let Some(row) = rows.next()? else { break };
             let (n, parent): (i64, Option<[u8; 16]>) = (row.get(0)?, row.get(1)?);
-            // A path that was walked already is known to its root.
+            // The rest of this path is already known.
             if !found.insert(n) || (found.len() % STRIDE == 0 && (wanted.stop)()) {
                 break;
             }
@@ -139,11 +139,11 @@ fn nodes_of(conn: &Connection, named: &str, wanted: &Wanted<'_>) -> Result<HashS
     Ok(found)
 }
 
-/// The rows for which all of it holds, found by reading the newest ones; none where that does not tell.
-fn peek(conn: &Connection, wanted: &Wanted<'_>, limit: usize) -> Result<Option<Vec<i64>>, StoreError> {
+/// The matching rows among the newest messages; `None` if a scan cannot decide.
+fn scan_newest(conn: &Connection, wanted: &MessageTest<'_>, limit: usize) -> Result<Option<Vec<i64>>, StoreError> {
     let find = wanted.find;
     let Some((open, whole)) = find.phrases.split_last().filter(|_| find.open) else { return Ok(None) };
-    // A word with a sign in it is several to the index.
+    // The index splits a word at punctuation.
     if !open.chars().all(char::is_alphanumeric) {
         return Ok(None);
     }
@@ -153,12 +153,12 @@ fn peek(conn: &Connection, wanted: &Wanted<'_>, limit: usize) -> Result<Option<V
     Ok(done.then_some(found))
 }
 
-/// The rows for which all of it holds, newest first: those that the index gives for `words`, and, where a beginning is named,
-/// that have a word which begins so. Also whether that is the whole answer: it is not where so many were read that the index
-/// is to be asked about the beginning.
+/// The matching rows, newest first: those that the index returns for `words` and, with a prefix, that contain a word
+/// with it. Also whether the result is complete: it is not if so many rows were read that the index should look up the
+/// prefix.
 fn scan(
     conn: &Connection,
-    wanted: &Wanted<'_>,
+    wanted: &MessageTest<'_>,
     (words, open): (Option<&str>, Option<&str>),
     limit: usize,
 ) -> Result<(Vec<i64>, bool), StoreError> {
@@ -195,11 +195,11 @@ fn scan(
         }
         if let Some(open) = open {
             read += 1;
-            if read > PEEKED {
+            if read > MAX_SCANNED {
                 return Ok((found, false));
             }
             let said: Option<String> = text.query_row([n], |row| row.get(0))?;
-            if !said.is_some_and(|said| excerpt::begins(&said, open)) {
+            if !said.is_some_and(|said| excerpt::has_word_prefix(&said, open)) {
                 continue;
             }
         }
@@ -211,8 +211,8 @@ fn scan(
     Ok((found, true))
 }
 
-/// A message as it is shown, with the words around its first match.
-fn shown(conn: &Connection, n: i64, find: &SearchFilter) -> Result<FoundMessage, StoreError> {
+/// A result with an excerpt around its first match.
+fn found_message(conn: &Connection, n: i64, find: &SearchFilter) -> Result<FoundMessage, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT session.id, session.title, node.id, node.external_id, node.role, node.at, node.model, node.preview
          FROM node JOIN session ON session.n = node.session WHERE node.n = ?1",
@@ -230,7 +230,7 @@ fn shown(conn: &Connection, n: i64, find: &SearchFilter) -> Result<FoundMessage,
         })
     })?;
     if !find.phrases.is_empty() {
-        // The index could show the place too, but looks a word that is still being typed up anew for each message.
+        // The index could locate the match too, but would look up the unfinished word again for each message.
         let mut query = conn.prepare_cached("SELECT words FROM node_text WHERE n = ?1")?;
         let text: Option<String> = query.query_row([n], |row| row.get(0))?;
         found.pieces = excerpt::pieces(&text.unwrap_or_default(), &find.phrases, find.open);

@@ -1,5 +1,5 @@
 //! Branches with their marks.
-//! Not for: the state version that counts on a branch; the engine finds it on the path.
+//! Not for: the current state version of a branch; the engine finds it on the path.
 
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
@@ -34,7 +34,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
 }
 
 impl Store {
-    /// A session's branches in the order in which they were made, with their marks. Their `state` is none.
+    /// A session's branches in order of creation, with their marks. Their `state` is `None`.
     pub fn branches(&self, session: SessionId) -> Result<Vec<Branch>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -61,27 +61,29 @@ impl Store {
     }
 }
 
-/// Carries out the writes that concern one branch.
+/// Executes the writes that concern one branch.
 pub(crate) fn apply(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     match write {
         Write::PutBranch(branch) => put(tx, branch),
-        Write::MoveHead { branch, expect, head } => tx.must(
+        Write::MoveHead { branch, expect, head } => tx.run_one(
             "UPDATE branch SET head = ?3, seq = seq + 1 WHERE id = ?1 AND head IS ?2",
-            &[branch, &tx.real_of(*expect), &tx.real_of(*head)],
+            &[branch, &tx.stored_id_of(*expect), &tx.stored_id_of(*head)],
         ),
-        Write::Name { branch, name } => tx.must("UPDATE branch SET name = ?2 WHERE id = ?1", &[branch, name]),
-        Write::Archive { branch, archived } => archive(tx, *branch, *archived),
+        Write::RenameBranch { branch, name } => {
+            tx.run_one("UPDATE branch SET name = ?2 WHERE id = ?1", &[branch, name])
+        }
+        Write::ArchiveBranch { branch, archived } => archive(tx, *branch, *archived),
         Write::SetOverrides { branch, overrides } => {
-            tx.must("UPDATE branch SET overrides = ?2 WHERE id = ?1", &[branch, &Json(overrides)])
+            tx.run_one("UPDATE branch SET overrides = ?2 WHERE id = ?1", &[branch, &Json(overrides)])
         }
         Write::SetAnchor { branch, anchor } => {
-            tx.must("UPDATE branch SET anchor = ?2 WHERE id = ?1", &[branch, &anchor.as_ref().map(Json)])
+            tx.run_one("UPDATE branch SET anchor = ?2 WHERE id = ?1", &[branch, &anchor.as_ref().map(Json)])
         }
-        Write::SetReply { branch, reply } => tx.must("UPDATE branch SET reply = ?2 WHERE id = ?1", &[branch, reply]),
+        Write::SetReply { branch, reply } => tx.run_one("UPDATE branch SET reply = ?2 WHERE id = ?1", &[branch, reply]),
         Write::PutMark { branch, target, expect, mark } => {
             put_mark(tx, tx.branch(*branch)?, target, *expect, mark.as_ref())
         }
-        Write::UseBranch(branch) => tx.must(
+        Write::UseBranch(branch) => tx.run_one(
             "UPDATE branch SET used = 1 + (SELECT max(b.used) FROM branch AS b WHERE b.session = branch.session)
              WHERE id = ?1",
             &[branch],
@@ -100,9 +102,9 @@ fn put(tx: &WriteTransaction<'_>, branch: &Branch) -> Result<(), StoreError> {
             &session,
             &branch.id,
             &branch.name,
-            &tx.real_of(branch.head),
+            &tx.stored_id_of(branch.head),
             &branch.parent,
-            &tx.real_of(branch.fork),
+            &tx.stored_id_of(branch.fork),
             &branch.archived,
             &branch.created_at,
             &int(branch.seq),
@@ -116,7 +118,7 @@ fn put(tx: &WriteTransaction<'_>, branch: &Branch) -> Result<(), StoreError> {
     for mark in &branch.marks {
         put_mark(tx, row, &mark.target, None, Some(mark))?;
     }
-    tx.must(
+    tx.run_one(
         "UPDATE session SET updated_at = max(updated_at, ?2), branches = branches + ?3 WHERE n = ?1",
         &[&session, &branch.created_at, &i64::from(!branch.archived)],
     )
@@ -128,7 +130,7 @@ fn archive(tx: &WriteTransaction<'_>, branch: BranchId, archived: bool) -> Resul
     if changed == 0 {
         return Ok(());
     }
-    tx.must(
+    tx.run_one(
         "UPDATE session SET branches = branches + ?2 WHERE n = (SELECT session FROM branch WHERE id = ?1)",
         &[&branch, &if archived { -1_i64 } else { 1 }],
     )

@@ -1,4 +1,4 @@
-//! Contents as they stand in a row: JSON, with large texts in `body`, once each.
+//! Contents as stored in a row: JSON, with large texts stored once each in `body`.
 //! Not for: heads of nodes (`nodes`).
 
 use crate::domain::base::hash::Hash;
@@ -8,13 +8,13 @@ use crate::store::types::StoreError;
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// Texts longer than this are shared by hash.
-pub(crate) const LARGE: usize = 4 * 1024;
+/// Texts of more bytes than this are shared by hash.
+pub(crate) const MIN_SHARED: usize = 4 * 1024;
 
-/// Where a large text stood, its hash stands under this name.
-const BIG: &str = "big";
+/// The JSON key of the hash that replaces a large text.
+const SHARED_KEY: &str = "big";
 
-/// A part's one field that may be large.
+/// The name of a part's one field that may be large.
 fn field(part: &Part) -> Option<&'static str> {
     match part {
         Part::Text { .. } | Part::Reasoning { .. } => Some("text"),
@@ -32,7 +32,7 @@ fn field_of(kind: &str) -> &'static str {
     }
 }
 
-/// The columns `parts` and `extra` of a content; its large texts are stored (or counted once more).
+/// The columns `parts` and `extra` of a content. Stores its large texts, or increments their use counts.
 pub(crate) fn pack(
     tx: &WriteTransaction<'_>,
     content: &Content,
@@ -51,7 +51,7 @@ pub(crate) fn pack(
 fn pack_part(tx: &WriteTransaction<'_>, part: &Part) -> Result<Value, StoreError> {
     let mut value = serde_json::to_value(part)?;
     let Some((map, name)) = value.as_object_mut().zip(field(part)) else { return Ok(value) };
-    match map.get(name).and_then(Value::as_str).filter(|text| text.len() > LARGE) {
+    match map.get(name).and_then(Value::as_str).filter(|text| text.len() > MIN_SHARED) {
         None => {}
         Some(text) => {
             let hash = Hash::of(text.as_bytes());
@@ -60,13 +60,13 @@ fn pack_part(tx: &WriteTransaction<'_>, part: &Part) -> Result<Value, StoreError
                 &[&hash, &text],
             )?;
             map.remove(name);
-            map.insert(BIG.into(), hash.to_string().into());
+            map.insert(SHARED_KEY.into(), hash.to_string().into());
         }
     }
     Ok(value)
 }
 
-/// The content that was packed into these columns.
+/// The content packed into these columns.
 pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>) -> Result<Content, StoreError> {
     let mut values: Vec<Value> = parts.map(serde_json::from_str).transpose()?.unwrap_or_default();
     for map in values.iter_mut().filter_map(Value::as_object_mut) {
@@ -74,24 +74,24 @@ pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>
         let name = map.get("part").and_then(Value::as_str).map_or("text", field_of);
         let mut query = conn.prepare_cached("SELECT text FROM body WHERE hash = ?1")?;
         let text: String = query.query_row([hash], |row| row.get(0))?;
-        map.remove(BIG);
+        map.remove(SHARED_KEY);
         map.insert(name.into(), text.into());
     }
     let parts = serde_json::from_value(Value::Array(values))?;
     Ok(Content { parts, extra: extra.map(serde_json::from_str).transpose()? })
 }
 
-/// The hashes of the large texts in a column `parts`, as often as they stand there.
+/// The hashes of the large texts in a column `parts`, with repetitions.
 pub(crate) fn large(parts: &str) -> Result<Vec<Hash>, StoreError> {
     let values: Vec<Value> = serde_json::from_str(parts)?;
     Ok(values.iter().filter_map(Value::as_object).filter_map(big).collect())
 }
 
 fn big(map: &serde_json::Map<String, Value>) -> Option<Hash> {
-    map.get(BIG).and_then(Value::as_str).and_then(|hash| hash.parse().ok())
+    map.get(SHARED_KEY).and_then(Value::as_str).and_then(|hash| hash.parse().ok())
 }
 
-/// Gives up one use of a large text; the last one deletes it.
+/// Releases one use of a large text; the last release deletes it.
 pub(crate) fn release(tx: &WriteTransaction<'_>, hash: Hash) -> Result<(), StoreError> {
     tx.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
     tx.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;

@@ -1,5 +1,4 @@
-//! Token counts by hash, and small named values.
-//! Not for: counting (`llm`).
+//! Token counts by hash, and small named values. Not for: counting (`llm`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
@@ -10,7 +9,7 @@ use rusqlite::OptionalExtension;
 use std::collections::HashMap;
 
 impl Store {
-    /// The counts that are known of these texts.
+    /// The known counts of these texts.
     pub fn counts(&self, keys: &[Hash], encoding: Encoding) -> Result<HashMap<Hash, u32>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -26,7 +25,7 @@ impl Store {
         })
     }
 
-    /// A small value.
+    /// A named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
@@ -35,7 +34,7 @@ impl Store {
     }
 }
 
-/// Counts, new or the same as before.
+/// Stores counts; existing ones are the same.
 pub(crate) fn put(tx: &WriteTransaction<'_>, counts: &[(Hash, Encoding, u32)]) -> Result<(), StoreError> {
     for (key, encoding, tokens) in counts {
         tx.run(
@@ -47,7 +46,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, counts: &[(Hash, Encoding, u32)]) -
     Ok(())
 }
 
-/// A small value, or none.
+/// Sets a named value; `None` deletes it.
 pub(crate) fn set(tx: &WriteTransaction<'_>, key: &str, value: Option<&str>) -> Result<(), StoreError> {
     match value {
         Some(value) => tx.run(

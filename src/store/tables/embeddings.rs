@@ -1,5 +1,5 @@
-//! Vectors of passages, by the model that made them and the hash of the text: bytes that only the retrieval room reads.
-//! Not for: which texts have one (`engine`).
+//! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the retrieval room reads them. Not
+//! for: which texts have one (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::store::Store;
@@ -9,7 +9,7 @@ use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
-    /// The vectors of a model that are there for these hashes.
+    /// A model's stored vectors for these hashes.
     pub fn embeddings(&self, model: &str, keys: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -25,7 +25,7 @@ impl Store {
     }
 }
 
-/// Vectors, new or in place of what was there.
+/// Stores vectors, replacing existing ones.
 pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
     for (key, code) in codes {
         tx.run(
@@ -37,7 +37,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, codes: &[(Hash, Vec<u8
     Ok(())
 }
 
-/// Every model's vectors of these texts go.
+/// Deletes every model's vectors of these texts.
 pub(crate) fn drop(tx: &WriteTransaction<'_>, keys: &[Hash]) -> Result<(), StoreError> {
     for key in keys {
         tx.run("DELETE FROM embedding WHERE key = ?1", &[key])?;

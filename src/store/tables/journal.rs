@@ -1,5 +1,5 @@
 //! State versions and the operation log of a session.
-//! Not for: deciding which state version counts, or undoing (`engine`).
+//! Not for: choosing the current state version, or undoing (`engine`).
 
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
@@ -37,14 +37,14 @@ impl Store {
     }
 }
 
-/// A state version, new or changed.
+/// Stores a state version, new or changed.
 pub(crate) fn put_state(
     tx: &WriteTransaction<'_>,
     session: SessionId,
     version: &StateVersion,
 ) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let version = StateVersion { node: tx.real(version.node), ..version.clone() };
+    let version = StateVersion { node: tx.stored_id(version.node), ..version.clone() };
     tx.run(
         "INSERT INTO state_version (session, version, node, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (session, version) DO UPDATE SET node = excluded.node, body = excluded.body",
@@ -53,7 +53,7 @@ pub(crate) fn put_state(
     Ok(())
 }
 
-/// An operation. What was undone before it can no longer be done again.
+/// Stores an operation. Operations undone before it can no longer be redone.
 pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result<(), StoreError> {
     let row = tx.session(operation.session)?;
     tx.run("DELETE FROM operation WHERE session = ?1 AND undone = 1", &[&row])?;
@@ -64,7 +64,7 @@ pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result
     Ok(())
 }
 
-/// Undone, or done again.
+/// Marks an operation as undone or redone.
 pub(crate) fn set_undone(tx: &WriteTransaction<'_>, seq: u64, undone: bool) -> Result<(), StoreError> {
-    tx.must("UPDATE operation SET undone = ?2 WHERE seq = ?1", &[&int(seq), &undone])
+    tx.run_one("UPDATE operation SET undone = ?2 WHERE seq = ?1", &[&int(seq), &undone])
 }

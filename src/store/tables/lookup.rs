@@ -1,5 +1,5 @@
-//! Looking something up inside the transaction that will write: nobody can write between the look and the write.
-//! Not for: reads that lead to no write; those go through the pool.
+//! Reads inside the transaction that will write, so that no other write happens in between.
+//! Not for: reads without a write; those use the pool.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -11,40 +11,40 @@ use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::sync::{Arc, Mutex};
 
-/// What the store holds, as a transaction sees it.
+/// The store as a transaction sees it.
 pub struct StoreLookup<'a>(pub(crate) &'a Connection);
 
-/// What is known of a node.
+/// The stored facts of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeState {
     /// Its id.
     pub id: NodeId,
     /// Its key.
     pub key: Hash,
-    /// Its time.
+    /// Milliseconds since 1970.
     pub at: i64,
-    /// The hash of what it says.
+    /// The hash of its content.
     pub content: Option<Hash>,
-    /// What it said was removed.
+    /// Whether its content was removed.
     pub removed: bool,
 }
 
-/// A branch's name and place.
+/// A branch's name and head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchName {
     /// Its id.
     pub id: BranchId,
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its head.
     pub head: Option<NodeId>,
 }
 
 impl Store {
-    /// Looks, decides what to write, and writes it, all in one transaction.
+    /// Reads, decides what to write, and writes it, all in one transaction.
     ///
     /// # Errors
-    /// Those of looking and writing; then nothing was written.
+    /// Those of reading and writing; nothing is written then.
     pub fn decide<T: Send + 'static>(
         &self,
         work: impl FnOnce(&StoreLookup<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
@@ -59,7 +59,7 @@ impl Store {
         });
         thread.decide(decided).map_err(|error| self.named(error))?;
         let value = crate::store::file::pool::lock(&result).take();
-        value.ok_or_else(|| StoreError::Sql("a transaction gave no result".into()))
+        value.ok_or_else(|| StoreError::Sql("a transaction returned no result".into()))
     }
 }
 
@@ -73,12 +73,12 @@ impl StoreLookup<'_> {
         Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
     }
 
-    /// A small value.
+    /// A named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.one("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
     }
 
-    /// The title of a session, where there is such a session.
+    /// The title of a session, if it exists.
     pub fn title(&self, session: SessionId) -> Result<Option<String>, StoreError> {
         self.one("SELECT title FROM session WHERE id = ?1", [session], |row| row.get(0))
     }
@@ -103,7 +103,7 @@ impl StoreLookup<'_> {
         )
     }
 
-    /// The branches of a session in the order in which they were made.
+    /// The branches of a session in order of creation.
     pub fn branches(&self, session: SessionId) -> Result<Vec<BranchName>, StoreError> {
         let mut query = self.0.prepare_cached(
             "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
@@ -125,7 +125,7 @@ impl StoreLookup<'_> {
         Ok(u32::try_from(last.map_or(0, uint)).unwrap_or(u32::MAX - 1) + 1)
     }
 
-    /// Whether anything stands on a message.
+    /// Whether a message has a tag.
     pub fn tagged(&self, session: SessionId, node: Hash) -> Result<bool, StoreError> {
         let found = self.one(
             "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
@@ -136,7 +136,7 @@ impl StoreLookup<'_> {
     }
 }
 
-fn standing(row: &Row<'_>) -> rusqlite::Result<NodeState> {
+fn node_state(row: &Row<'_>) -> rusqlite::Result<NodeState> {
     let end: String = row.get(4)?;
     Ok(NodeState {
         id: row.get(0)?,

@@ -1,5 +1,5 @@
-//! Memories, with what goes when messages or sessions go.
-//! Not for: which memories are sent, or the steps of items (`steps`).
+//! Memories, and what is deleted with removed messages or sessions.
+//! Not for: which memories are sent, or the transitions of items (`steps`).
 
 use crate::domain::base::ids::{MemoryId, SessionId};
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
@@ -11,11 +11,11 @@ use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 use std::collections::HashSet;
 
-/// The name under which changes to memories are counted.
-const CLOCK: &str = "memory:clock";
+/// The named value that counts changes to memories.
+const CHANGE_COUNT: &str = "memory:clock";
 
 impl Store {
-    /// The memories that hold in a session (those of all sessions too), oldest first; only the latter where none is named.
+    /// The memories that apply in a session, including global ones, oldest first; only global ones without a session.
     pub fn memories(&self, session: Option<SessionId>) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -35,13 +35,13 @@ impl Store {
         })
     }
 
-    /// A value that is another one whenever any memory has changed.
+    /// A value that changes whenever any memory changes.
     pub fn memory_clock(&self) -> Result<Option<String>, StoreError> {
-        self.setting(CLOCK)
+        self.setting(CHANGE_COUNT)
     }
 }
 
-/// A memory, new (`expect` is none) or in place of the version that must be there.
+/// Stores a memory: new (`expect` is none) or in place of the expected version.
 pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32>) -> Result<(), StoreError> {
     let session = match memory.scope {
         Scope::Session(id) => Some(tx.session(id)?),
@@ -49,11 +49,11 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32
     };
     let (id, version, body) = (&memory.id, &memory.version, Json(memory));
     match expect {
-        None => tx.must(
+        None => tx.run_one(
             "INSERT INTO memory (id, session, version, body) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING",
             &[id, &session, version, &body],
         )?,
-        Some(old) => tx.must(
+        Some(old) => tx.run_one(
             "UPDATE memory SET session = ?2, version = ?3, body = ?4 WHERE id = ?1 AND version = ?5",
             &[id, &session, version, &body, &old],
         )?,
@@ -61,9 +61,9 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32
     tick(tx)
 }
 
-/// A memory goes, when the version is the one that was seen.
+/// Deletes a memory if its version is the expected one.
 pub(crate) fn delete(tx: &WriteTransaction<'_>, id: MemoryId, expect: u32) -> Result<(), StoreError> {
-    tx.must("DELETE FROM memory WHERE id = ?1 AND version = ?2", &[&id, &expect])?;
+    tx.run_one("DELETE FROM memory WHERE id = ?1 AND version = ?2", &[&id, &expect])?;
     tick(tx)
 }
 
@@ -71,13 +71,13 @@ fn tick(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
     tx.run(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
          ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-        &[&CLOCK],
+        &[&CHANGE_COUNT],
     )?;
     Ok(())
 }
 
-/// Messages of a session were removed, named by their keys: what was made from them and never confirmed goes, and nothing
-/// of it can come back by undoing. Gives the texts that went.
+/// Deletes memories that were made from removed messages (given by key) and never confirmed, so that undo cannot
+/// restore them either. Returns the deleted texts.
 pub(crate) fn forget_messages(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -100,8 +100,7 @@ pub(crate) fn forget_messages(
     Ok(gone)
 }
 
-/// A session is being deleted: its own memories go, and those made in it that nobody confirmed. What holds in all sessions
-/// stays, without naming the session.
+/// Deletes a session's own memories and the unconfirmed ones made in it. Global ones stay, without naming the session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64) -> Result<(), StoreError> {
     let goes = |memory: &Memory| {
         memory.scope == Scope::Session(id)
@@ -130,7 +129,7 @@ fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Me
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Takes changes of such memories out of all operations, and operations in which nothing is left.
+/// Removes changes of such memories from all operations, and operations that become empty.
 fn forget_changes(tx: &WriteTransaction<'_>, goes: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached(
         "SELECT seq, body FROM operation

@@ -1,4 +1,4 @@
-//! The word indexes of sessions, in segments whose bytes only the retrieval room reads.
+//! The word indexes of sessions, in segments. Their bytes are opaque here; the retrieval room reads them.
 //! Not for: full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;
@@ -8,14 +8,14 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::OptionalExtension as _;
 
-/// A segment's number with its digest and its header.
+/// A segment's digest and header.
 pub(crate) type Segment = (Hash, Vec<u8>);
-/// What still grows, with the digest of the segment before it.
+/// The growing part, with the digest of the segment before it.
 pub(crate) type Tail = (Option<Hash>, Vec<u8>);
 
 impl Store {
     /// The headers of a session's segments, in order.
-    pub fn shelf(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
+    pub fn index_segments(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
                 "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY segment",
@@ -24,8 +24,8 @@ impl Store {
         })
     }
 
-    /// The part that still grew when it was stored last: digest of the segment before it, bytes.
-    pub fn shelf_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
+    /// The growing part as last stored: digest of the segment before it, bytes.
+    pub fn index_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
                 "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)",
@@ -34,7 +34,7 @@ impl Store {
         })
     }
 
-    /// Whether this very segment is in the store.
+    /// Whether a segment with this number and digest is stored.
     pub fn holds_segment(&self, session: SessionId, segment: u32, digest: Hash) -> Result<bool, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -65,9 +65,9 @@ impl Store {
     }
 }
 
-/// A segment, where it continues what is there.
+/// Stores a segment if it continues the stored ones.
 pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
-    let Write::PutShelf { session, segment, before, digest, header, lists } = write else { return Ok(()) };
+    let Write::PutIndexSegment { session, segment, before, digest, header, lists } = write else { return Ok(()) };
     let row = tx.session(*session)?;
     let mut there = tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
     let mut digest_of = |segment: i64| -> Result<Option<Hash>, StoreError> {
@@ -90,7 +90,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreE
     Ok(())
 }
 
-/// What still grows, where it continues what is there and all of its messages are.
+/// Stores the growing part if it continues the stored segments and all of its messages exist.
 pub(crate) fn put_tail(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -115,7 +115,7 @@ pub(crate) fn put_tail(
     Ok(())
 }
 
-/// All segments of a session go.
+/// Deletes all segments of a session.
 pub(crate) fn drop_all(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
     tx.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;

@@ -1,4 +1,4 @@
-//! Summaries of parts of programs, by workspace: versions, of which the newest that was not undone counts.
+//! Module summaries by workspace, in versions. The newest version that was not undone is current.
 //! Not for: summaries of turns (`summaries`).
 
 use crate::domain::summary::module::ModuleCard;
@@ -7,11 +7,11 @@ use crate::store::sql::Json;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
-/// Versions of one summary that are kept.
-const KEPT: i64 = 20;
+/// Most versions kept per summary.
+const MAX_VERSIONS: i64 = 20;
 
 impl Store {
-    /// All versions of a workspace, by path, oldest first; with whether each was undone.
+    /// All versions of a workspace, by path, oldest first, with whether each was undone.
     pub fn modules(&self, root: &str) -> Result<Vec<(ModuleCard, bool)>, StoreError> {
         self.read(|conn| {
             let mut query =
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-/// A new version; what was undone before it is gone.
+/// Stores a new version and deletes the undone ones.
 pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
     tx.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
     tx.run(
@@ -32,12 +32,12 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> R
     tx.run(
         "DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND n NOT IN
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 ORDER BY n DESC LIMIT ?3)",
-        &[&root, &card.path, &KEPT],
+        &[&root, &card.path, &MAX_VERSIONS],
     )?;
     Ok(())
 }
 
-/// Undoes the newest version that was not, or does the oldest undone one again. `Moved` where there is none.
+/// Undoes the newest version, or redoes the oldest undone one. `Moved` if there is none.
 pub(crate) fn step(tx: &WriteTransaction<'_>, root: &str, path: &str, forward: bool) -> Result<(), StoreError> {
     let sql = if forward {
         "UPDATE module_card SET undone = 0 WHERE n =

@@ -1,5 +1,5 @@
-//! Nodes: putting them in, and reading their heads and contents.
-//! Not for: taking what they say away again (`removal`).
+//! Nodes: storing them, and reading their heads and contents.
+//! Not for: removing their content (`removal`).
 
 use super::{content, sessions};
 use crate::domain::base::hash::Hash;
@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension, Row};
 const HEAD: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
                     model, name, lane, external_id, parts, extra FROM node";
 
-/// The same without what only a whole node needs; reading a session's tree touches every row.
+/// The same without the columns that only whole nodes need, because reading a session's tree touches every row.
 const LIGHT: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
                      model, name, lane, external_id FROM node";
 
@@ -23,7 +23,11 @@ fn word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> ru
     let text = row.get_ref(column)?;
     let kind = text.data_type();
     text.as_str().ok().and_then(read).ok_or_else(|| {
-        rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(FromSqlError::Other("an unknown word".into())))
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            kind,
+            Box::new(FromSqlError::Other("an unknown value".into())),
+        )
     })
 }
 
@@ -73,10 +77,10 @@ impl Store {
         })
     }
 
-    /// Whole nodes in the order asked for; those that are not there are left out.
+    /// Whole nodes in the requested order; missing ones are omitted.
     pub fn nodes(&self, ids: &[NodeId]) -> Result<Vec<Node>, StoreError> {
         self.read(|conn| {
-            // One view of the store: a message removed meanwhile is there with its large texts, or gone with them.
+            // One read transaction: a message removed meanwhile is read either complete or not at all.
             let view = conn.unchecked_transaction()?;
             let mut query = view.prepare_cached(&format!("{HEAD} WHERE id = ?1"))?;
             let mut found = Vec::with_capacity(ids.len());
@@ -96,7 +100,8 @@ impl Store {
     }
 }
 
-/// New nodes; those whose key the session has are passed over, and what follows them hangs on the ones that are there.
+/// Stores new nodes. Nodes whose key the session already has are skipped, and their children attach to the existing
+/// ones.
 pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[Node]) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let (mut messages, mut newest) = (0, i64::MIN);
@@ -109,7 +114,7 @@ pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[No
     sessions::touch(tx, row, newest, messages)
 }
 
-/// Whether the node is new.
+/// Returns whether the node is new.
 fn put_one(tx: &mut WriteTransaction<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
     let head = &node.head;
     let known: Option<NodeId> = tx
@@ -118,11 +123,11 @@ fn put_one(tx: &mut WriteTransaction<'_>, session: i64, node: &Node) -> Result<b
         .query_row((session, head.key), |row| row.get(0))
         .optional()?;
     if let Some(known) = known {
-        tx.twin(head.id, known);
+        tx.record_twin(head.id, known);
         return Ok(false);
     }
     let (parts, extra) = content::pack(tx, &node.content)?;
-    let parent = tx.real_of(head.parent);
+    let parent = tx.stored_id_of(head.parent);
     tx.run(
         "INSERT INTO node (session, id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content,
            preview, model, name, lane, external_id, parts, extra)

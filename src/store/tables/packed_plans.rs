@@ -1,5 +1,6 @@
-//! Plans' JSON as bytes of the table `plan`: a group of plans, each compressed with an earlier one of it as its dictionary.
-//! Not for: which plans there are (`plans`), or what stands in them.
+//! The JSON of plans as bytes of the table `plan`: groups of plans, each compressed with an earlier plan of its group
+//! as the dictionary.
+//! Not for: which plans exist (`plans`), or their content.
 
 use crate::domain::base::hash::Hash;
 use crate::store::types::StoreError;
@@ -7,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension};
 use std::io::Write as _;
 use std::rc::Rc;
 
-/// Plans in a group. Each has at most six others below it (the bits of its place), and a group at most this many plans that
-/// must be written again when one of them changes.
+/// Plans per group. A plan depends on at most six others (the bits of its position), and at most this many plans must
+/// be rewritten when one of them changes.
 const GROUP: u32 = 64;
 
 const LEVEL: i32 = 3;
@@ -17,7 +18,7 @@ fn length(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Compressed, with `base` as a dictionary.
+/// Compresses a text, with `base` as the dictionary.
 fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
     let mut out = Vec::new();
     let failed = |error: std::io::Error| StoreError::Sql(format!("a plan could not be compressed: {error}"));
@@ -29,7 +30,7 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
         encoder.set_pledged_src_size(Some(text.len() as u64))?;
         encoder.include_checksum(true)?;
         if let Some(base) = base {
-            // The window reaches over the whole dictionary.
+            // The window covers the whole dictionary.
             encoder.window_log((usize::BITS - (text.len() + base.len()).leading_zeros()).clamp(10, 27))?;
             encoder.long_distance_matching(true)?;
         }
@@ -40,10 +41,10 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
-/// The way back, in one step into memory of the size that stands in the frame: a stream would keep a window as large as the
-/// dictionary beside it.
+/// Decompresses in one step into memory of the size given in the frame: a stream would keep a window as large as the
+/// dictionary in addition.
 fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
-    let failed = |why: String| StoreError::Sql(format!("a stored plan does not read: {why}"));
+    let failed = |why: String| StoreError::Sql(format!("a stored plan can't be read: {why}"));
     let refused = |code| failed(zstd::zstd_safe::get_error_name(code).to_owned());
     let size = zstd::zstd_safe::get_frame_content_size(body).ok().flatten();
     let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| failed("its size is missing".into()))?;
@@ -57,12 +58,12 @@ fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
     String::from_utf8(text).map_err(|error| failed(error.to_string()))
 }
 
-/// The place whose plan is the dictionary of this one's.
+/// The position of the plan that is the dictionary of this one.
 fn below(place: u32) -> Option<u32> {
     (place > 0).then(|| place & (place - 1))
 }
 
-/// The text at a place of a group. Everything below it must be seen as it stood at one moment.
+/// The text at a position of a group. Needs a consistent view of everything that it depends on.
 fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreError> {
     let mut places = vec![place];
     places.extend(std::iter::successors(below(place), |place| below(*place)));
@@ -82,11 +83,11 @@ pub(crate) fn read(conn: &Connection, id: Hash) -> Result<Option<String>, StoreE
     found.map(|(group, place)| text_at(conn, group, place)).transpose()
 }
 
-/// Where a plan is made: rows of its session and branch.
-pub(crate) type Home = (Option<i64>, Option<i64>);
+/// Where a plan is made: row ids of its session and branch.
+pub(crate) type PlanOrigin = (Option<i64>, Option<i64>);
 
-/// The group that a new plan continues: its branch's last one, else (after a fork) its session's; none where that is full.
-fn group_for(conn: &Connection, home: Home) -> Result<Option<(i64, u32)>, StoreError> {
+/// The group that a new plan joins: its branch's last one, else (after a fork) its session's; `None` if that is full.
+fn group_for(conn: &Connection, home: PlanOrigin) -> Result<Option<(i64, u32)>, StoreError> {
     let mut group: Option<i64> = None;
     for (column, row) in [("branch", home.1), ("session", home.0)] {
         let sql = format!("SELECT \"group\" FROM plan WHERE {column} = ?1 ORDER BY n DESC LIMIT 1");
@@ -100,8 +101,8 @@ fn group_for(conn: &Connection, home: Home) -> Result<Option<(i64, u32)>, StoreE
     Ok((place < GROUP).then_some((group, place)))
 }
 
-/// Stores a plan that is not there yet.
-pub(crate) fn insert(conn: &Connection, id: Hash, home: Home, text: &str) -> Result<(), StoreError> {
+/// Stores a new plan.
+pub(crate) fn insert(conn: &Connection, id: Hash, home: PlanOrigin, text: &str) -> Result<(), StoreError> {
     let next: i64 = conn.prepare_cached("SELECT coalesce(max(n), 0) + 1 FROM plan")?.query_row([], |row| row.get(0))?;
     let mut put = conn.prepare_cached(
         "INSERT INTO plan (n, id, session, branch, \"group\", place, size, body)
@@ -112,7 +113,7 @@ pub(crate) fn insert(conn: &Connection, id: Hash, home: Home, text: &str) -> Res
         let body = pack(text, Some(&base))?;
         let mut first = conn.prepare_cached("SELECT length(body) FROM plan WHERE \"group\" = ?1 AND place = 0")?;
         let whole: i64 = first.query_row([group], |row| row.get(0))?;
-        // Where little is alike (another subject, another budget), a group of its own.
+        // Plans with little in common (another subject, another budget) start a group of their own.
         if length(body.len()) * 2 <= whole || text.len() <= 2_048 {
             put.execute((next, id, home.0, home.1, group, place, length(text.len()), body))?;
             return Ok(());
@@ -122,17 +123,17 @@ pub(crate) fn insert(conn: &Connection, id: Hash, home: Home, text: &str) -> Res
     Ok(())
 }
 
-/// A plan on the way through its group.
-struct Step {
+/// A plan visited while its group is rewritten.
+struct VisitedPlan {
     place: u32,
     was: Rc<str>,
     is: Rc<str>,
 }
 
-/// Another text for a plan; none where it stays.
+/// Returns another text for a plan, or `None` to keep it.
 pub(crate) type Change<'a> = dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError> + 'a;
 
-/// Shows `change` every plan of every group; where it gives another text, that is stored, and what was compressed with it.
+/// Calls `change` for every plan of every group. Stores each changed text and recompresses the plans that depend on it.
 pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<(), StoreError> {
     let mut groups = conn.prepare_cached("SELECT n FROM plan WHERE place = 0")?;
     let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -148,7 +149,7 @@ fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Resu
     let rows: Vec<(i64, Hash, u32)> = rows.collect::<Result<_, _>>()?;
     let mut read = conn.prepare_cached("SELECT body FROM plan WHERE n = ?1")?;
     let mut put = conn.prepare_cached("UPDATE plan SET size = ?2, body = ?3 WHERE n = ?1")?;
-    let mut path: Vec<Step> = Vec::new();
+    let mut path: Vec<VisitedPlan> = Vec::new();
     for (n, id, place) in rows {
         while path.last().is_some_and(|step| Some(step.place) != below(place)) {
             path.pop();
@@ -160,7 +161,7 @@ fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Resu
         if is != was || base.is_some_and(|step| !Rc::ptr_eq(&step.was, &step.is)) {
             put.execute((n, length(is.len()), pack(&is, base.map(|step| &*step.is))?))?;
         }
-        path.push(Step { place, was, is });
+        path.push(VisitedPlan { place, was, is });
     }
     Ok(())
 }
@@ -187,7 +188,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Whatever is stored, on however many branches, and however often some of it is changed: each plan reads as it should.
+        /// Whatever is stored, on any number of branches, and however often some of it is changed, each plan reads back
+        /// unchanged.
         #[test]
         fn every_plan_reads_as_it_was_stored(
             plans in prop::collection::vec((0_u8..4, 0_u64..3), 1..150),

@@ -1,7 +1,7 @@
-//! Plans by their id, as JSON: which there are, and bringing those of older versions into the present form.
-//! Not for: the runs made from them (`runs`), or how they are compressed (`packed_plans`).
+//! Plans by id, as JSON, and the conversion of those of older versions.
+//! Not for: the runs made from them (`runs`), or their compression (`packed_plans`).
 
-use super::packed_plans::{self, Home};
+use super::packed_plans::{self, PlanOrigin};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::store::Store;
@@ -11,11 +11,11 @@ use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::time::{Duration, Instant};
 
-/// How long plans of older versions are moved at a stretch: what waits for the writer waits no longer.
-const STRETCH: Duration = Duration::from_millis(15);
+/// How long plans are converted at a stretch. Bounds how long a write waits.
+const MAX_STRETCH: Duration = Duration::from_millis(15);
 
 impl Store {
-    /// The plans whose id begins so, with their JSON; two where there are more than one.
+    /// The plans whose id has this prefix, with their JSON; at most two.
     pub fn plan_by_prefix(&self, prefix: &str) -> Result<Vec<(Hash, String)>, StoreError> {
         let Some(range) = hex_range::<32>(prefix) else { return Ok(Vec::new()) };
         self.read(|conn| {
@@ -29,8 +29,8 @@ impl Store {
         })
     }
 
-    /// How many plans still stand as older versions wrote them, and how many there are in all.
-    pub fn plans_to_move(&self) -> Result<(u64, u64), StoreError> {
+    /// The number of plans still in an older format, and of all plans.
+    pub fn unconverted_plans(&self) -> Result<(u64, u64), StoreError> {
         self.read(|conn| {
             let left = left(conn)?;
             let moved: i64 = conn.query_row("SELECT count(*) FROM plan", [], |row| row.get(0))?;
@@ -38,14 +38,14 @@ impl Store {
         })
     }
 
-    /// Brings some of those into the present form, for a few milliseconds; says how many are left.
-    pub(crate) fn move_plans(&self) -> Result<u64, StoreError> {
+    /// Converts some of those for a few milliseconds; returns how many are left.
+    pub(crate) fn convert_plans(&self) -> Result<u64, StoreError> {
         let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        writer.call(move_some).map_err(|error| self.named(error))
+        writer.call(convert_some).map_err(|error| self.named(error))
     }
 }
 
-/// A plan's JSON, in whichever form it stands.
+/// A plan's JSON, from either format.
 fn text(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
     if let Some(text) = packed_plans::read(conn, id)? {
         return Ok(Some(text));
@@ -59,7 +59,7 @@ fn known(conn: &Connection, id: Hash) -> Result<bool, StoreError> {
     Ok(conn.prepare_cached(sql)?.exists([id])?)
 }
 
-/// A plan; one that is known is the same.
+/// Stores a plan. One with a known id is the same plan.
 pub(crate) fn put(tx: &WriteTransaction<'_>, id: Hash, branch: BranchId, body: &str) -> Result<(), StoreError> {
     if known(tx.conn, id)? {
         return Ok(());
@@ -69,8 +69,8 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, id: Hash, branch: BranchId, body: &
     packed_plans::insert(tx.conn, id, home.unwrap_or_default(), body)
 }
 
-/// Where an old plan was made: as its first call says; where it has none any more, as its rows say.
-fn home(conn: &Connection, id: Hash, body: &str) -> Result<Home, StoreError> {
+/// Where an old plan was made: from its first call, otherwise from its rows.
+fn home(conn: &Connection, id: Hash, body: &str) -> Result<PlanOrigin, StoreError> {
     let mut calls = conn.prepare_cached("SELECT session, branch FROM plan_run WHERE plan = ?1 ORDER BY n LIMIT 1")?;
     if let Some(found) = calls.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
         return Ok(found);
@@ -85,10 +85,10 @@ fn left(conn: &Connection) -> Result<u64, StoreError> {
     Ok(uint(conn.query_row("SELECT count(*) FROM plan_text", [], |row| row.get(0))?))
 }
 
-fn move_some(conn: &mut Connection) -> Result<u64, StoreError> {
+fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
     let began = Instant::now();
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    while began.elapsed() < STRETCH {
+    while began.elapsed() < MAX_STRETCH {
         let mut first = transaction.prepare_cached("SELECT n, id, body FROM plan_text ORDER BY n LIMIT 1")?;
         let found: Option<(i64, Hash, String)> =
             first.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
@@ -101,7 +101,7 @@ fn move_some(conn: &mut Connection) -> Result<u64, StoreError> {
     Ok(left)
 }
 
-/// Shows `change` every plan; where it gives another text, that is stored.
+/// Calls `change` for every plan and stores changed texts.
 pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<(), StoreError> {
     let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
     let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -115,7 +115,7 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) 
     packed_plans::rewrite(conn, change)
 }
 
-/// A session's plans, but for those from which another session made a call: they become that one's.
+/// Deletes a session's plans. Plans from which another session made a call become that session's.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     let conn = tx.conn;
     tx.run(
@@ -128,7 +128,7 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<
          WHERE plan.session = ?1 AND other.session <> ?1 GROUP BY plan.n ORDER BY plan.n",
     )?;
     let shared = query.query_map([session], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-    let shared: Vec<(Hash, Home)> = shared.collect::<Result<_, _>>()?;
+    let shared: Vec<(Hash, PlanOrigin)> = shared.collect::<Result<_, _>>()?;
     let kept: Vec<Option<String>> =
         shared.iter().map(|(id, _)| packed_plans::read(conn, *id)).collect::<Result<_, StoreError>>()?;
     tx.run("DELETE FROM plan WHERE session = ?1", &[&session])?;

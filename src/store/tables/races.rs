@@ -1,4 +1,4 @@
-//! What is kept of the branches of races.
+//! Records of race branches.
 //! Not for: the calls made on them (`runs`).
 
 use crate::domain::base::ids::SessionId;
@@ -9,7 +9,7 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
-    /// The branches of a session's races, in the order in which they were made.
+    /// The race branches of a session in order of creation.
     pub fn branch_runs(&self, session: SessionId) -> Result<Vec<BranchRun>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -21,7 +21,7 @@ impl Store {
     }
 }
 
-/// A record, new or changed.
+/// Stores a record, new or changed.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, record: &BranchRun) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     tx.run(

@@ -1,5 +1,5 @@
-//! Deleting for good: a message's text with everything in the store that was made from it, or a whole session.
-//! Not for: copies outside the store's own file (`Store::backups` lists those).
+//! Permanent deletion: a message's text with everything in the store that was derived from it, or a whole session. Not
+//! for: backups outside the store's file (`Store::backups` lists those).
 
 use super::{content, sessions, summaries};
 use crate::domain::base::hash::Hash;
@@ -16,13 +16,13 @@ use rusqlite::OptionalExtension;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// A title that is shorter says too little to be taken for a quotation.
-const QUOTE: usize = 8;
+/// Shorter titles (in characters) are too unspecific to count as quotations.
+const MIN_QUOTE: usize = 8;
 
-/// Overwriting one message's words in the search index takes about as long as putting in so many (measured).
-const REBUILD: i64 = 7;
+/// Overwriting one message's words in the search index takes about as long as indexing this many messages (measured).
+const REBUILD_RATIO: i64 = 7;
 
-/// What goes: the nodes, their keys, and their words in one line each.
+/// What is removed: the nodes, their keys, and their text as one line each.
 #[derive(Default)]
 struct RemovedNodes {
     ids: Vec<NodeId>,
@@ -39,28 +39,28 @@ impl RemovedNodes {
         self.names.extend([id.to_string(), key.to_string()]);
         for part in &said.parts {
             match part {
-                Part::Text { text } | Part::Reasoning { text } => self.hear(text),
+                Part::Text { text } | Part::Reasoning { text } => self.add_text(text),
                 Part::Reply { call, body, .. } => {
                     self.calls.insert(call.clone());
-                    self.hear(body);
+                    self.add_text(body);
                 }
                 Part::Call { id, args, .. } => {
                     self.calls.insert(id.clone());
-                    self.hear(args);
+                    self.add_text(args);
                 }
                 Part::Opaque { .. } => {}
             }
         }
     }
 
-    fn hear(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         self.texts.push(one_line(text));
     }
 
-    /// Whether a line of ours was taken from a removed text, or holds the beginning of one.
+    /// Whether a title of ours was taken from a removed text, or contains the beginning of one.
     fn quoted_in(&self, title: &str) -> bool {
         let line = one_line(title.trim_end_matches(['…', '.']));
-        let long = |text: &str| text.chars().count() >= QUOTE;
+        let long = |text: &str| text.chars().count() >= MIN_QUOTE;
         long(&line)
             && self.texts.iter().any(|text| {
                 let first: String = text.chars().take(24).collect();
@@ -83,41 +83,41 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Nodes become tombstones.
+/// Turns nodes into tombstones.
 pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[NodeId]) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let open = "SELECT 1 FROM plan_run WHERE session = ?1 AND open = 1 LIMIT 1";
     if tx.conn.prepare_cached(open)?.exists([row])? {
         return Err(StoreError::Busy);
     }
-    let mut gone = RemovedNodes::default();
+    let mut removed = RemovedNodes::default();
     let mut messages = 0;
     for id in nodes {
-        messages += i64::from(node(tx, row, tx.real(*id), &mut gone)?);
+        messages += i64::from(node(tx, row, tx.stored_id(*id), &mut removed)?);
     }
     sessions::touch(tx, row, i64::MIN, -messages)?;
-    states(tx, row, &mut gone)?;
-    titles(tx, row, &mut gone)?;
-    summaries::forget(tx, row, &gone.keys)?;
-    for text in super::memory::forget_messages(tx, session, &gone.names)? {
-        gone.hear(&text);
+    states(tx, row, &mut removed)?;
+    titles(tx, row, &mut removed)?;
+    summaries::forget(tx, row, &removed.keys)?;
+    for text in super::memory::forget_messages(tx, session, &removed.names)? {
+        removed.add_text(&text);
     }
-    brought(tx, row, &mut gone)?;
-    let changed = traces(tx, row, &gone)?;
+    picked_copies(tx, row, &mut removed)?;
+    let changed = traces(tx, row, &removed)?;
     files(tx, row, &changed)?;
-    plans(tx, row, &gone)?;
-    super::runs::forget_raw(tx, row, &gone.ids)?;
+    plans(tx, row, &removed)?;
+    super::runs::forget_raw(tx, row, &removed.ids)?;
     super::retrieval::forget_queries(tx, row)?;
     super::message_index::drop_all(tx, row)?;
-    names(tx, row, &gone)?;
-    super::tags::forget(tx, row, &|tag| tagged(tag, &gone))?;
-    operations(tx, row, &gone)?;
+    names(tx, row, &removed)?;
+    super::tags::forget(tx, row, &|tag| tagged(tag, &removed))?;
+    operations(tx, row, &removed)?;
     tx.purge();
     Ok(())
 }
 
-/// Empties one node; says whether it was a message until now.
-fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, gone: &mut RemovedNodes) -> Result<bool, StoreError> {
+/// Empties one node; returns whether it had content until now.
+fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, removed: &mut RemovedNodes) -> Result<bool, StoreError> {
     type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
     let found: Option<Found> = tx
         .conn
@@ -126,7 +126,7 @@ fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, gone: &mut RemovedN
         .optional()?;
     let Some((n, key, hash, parts, extra)) = found else { return Ok(false) };
     let said = content::unpack(tx.conn, parts.as_deref(), extra.as_deref())?;
-    gone.add(id, key, &said);
+    removed.add(id, key, &said);
     if hash.is_some() {
         forget_words(tx, "SELECT n FROM node WHERE n = ?1", n)?;
     }
@@ -143,7 +143,7 @@ fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, gone: &mut RemovedN
     Ok(hash.is_some())
 }
 
-/// Takes rows out of the search index, whose words must still be there to be found.
+/// Removes rows from the search index, whose words must still exist to be found.
 fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO search (search, rowid, session, words)
@@ -153,7 +153,7 @@ fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<()
     Ok(())
 }
 
-/// Counts are kept by the hash of what was counted: the content, all its words, or one part.
+/// Counts are stored by the hash of the counted text: the content, its full text, or one part.
 fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
     let mut keys: Vec<Hash> = hash.into_iter().collect();
     keys.push(Hash::of(said.plain_text().as_bytes()));
@@ -171,43 +171,43 @@ fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) 
     Ok(())
 }
 
-/// State versions that were made from the nodes go, and what they said counts as removed too.
-fn states(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
-    let ids = gone.ids.clone();
+/// Deletes state versions that were made from the nodes; their text counts as removed too.
+fn states(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
+    let ids = removed.ids.clone();
     for id in ids {
         let mut query =
             tx.conn.prepare_cached("SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2")?;
         for text in query.query_map((session, id), |row| row.get::<_, String>(0))? {
-            gone.hear(&text?);
+            removed.add_text(&text?);
         }
         tx.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
     }
     Ok(())
 }
 
-/// Titles that a model made from the nodes count as removed too.
-fn titles(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
-    let ids = gone.ids.clone();
+/// Deletes titles that a model made from the nodes; they count as removed too.
+fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
+    let ids = removed.ids.clone();
     for id in ids {
         let mut query = tx.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
         let made: Vec<String> = query.query_map((session, id), |row| row.get(0))?.collect::<Result<_, _>>()?;
         for title in made {
-            gone.hear(&title);
+            removed.add_text(&title);
             tx.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
         }
     }
     Ok(())
 }
 
-/// Traces stay, without what was asked and answered. Gives the files that those calls changed.
-fn traces(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
+/// Empties the arguments and results of traces. Returns the files that those calls changed.
+fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
     let mut query = tx.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
-        let repeats = |call: &String| gone.calls.contains(call);
+        let repeats = |call: &String| removed.calls.contains(call);
         let goes = repeats(&trace.call_id) || trace.more.again.as_ref().is_some_and(repeats);
-        if goes || trace.node.is_some_and(|node| gone.ids.contains(&node)) {
+        if goes || trace.node.is_some_and(|node| removed.ids.contains(&node)) {
             trace.args.clear();
             trace.preview.clear();
             changed.extend(std::mem::take(&mut trace.changed));
@@ -219,7 +219,8 @@ fn traces(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Resul
     Ok(changed)
 }
 
-/// What those files held goes, and with it the way back: the arguments of a call stand in the file that it wrote.
+/// Deletes the stored versions of those files, and with them the ability to undo: a call's arguments are in the file
+/// that it wrote.
 fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
     if paths.is_empty() {
         return Ok(());
@@ -245,40 +246,40 @@ fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Re
     Ok(())
 }
 
-/// Titles in plans that quote the nodes are emptied. All plans are looked through: another session's may quote them.
-fn plans(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+/// Empties titles in plans that quote the nodes. Checks all plans, because another session's may quote them.
+fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let ours: HashSet<Hash> = tx
         .conn
         .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
         .query_map([session], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     super::plans::rewrite(tx.conn, &mut |id, body| {
-        if !ours.contains(&id) && !gone.names.iter().any(|name| body.contains(name)) {
+        if !ours.contains(&id) && !removed.names.iter().any(|name| body.contains(name)) {
             return Ok(None);
         }
         let mut plan: Value = serde_json::from_str(body)?;
-        Ok(blank(&mut plan, gone).then(|| plan.to_string()))
+        Ok(blank_titles(&mut plan, removed).then(|| plan.to_string()))
     })
 }
 
-/// Empties the titles of rows and items in a plan that name or quote what is gone; says whether there were any.
-fn blank(plan: &mut Value, gone: &RemovedNodes) -> bool {
+/// Empties the titles of rows and items in a plan that name or quote removed text; returns whether there were any.
+fn blank_titles(plan: &mut Value, removed: &RemovedNodes) -> bool {
     let mut changed = false;
     for row in plan.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
-        let named = gone.named_in(row);
-        changed |= blank_title(row, named, gone);
+        let named = removed.named_in(row);
+        changed |= blank_title(row, named, removed);
         for item in row.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
-            let named = gone.named_in(item);
-            changed |= blank_title(item, named, gone);
+            let named = removed.named_in(item);
+            changed |= blank_title(item, named, removed);
         }
     }
-    // What a person wrote into a request by hand may quote anything.
+    // A request that a person edited may quote anything.
     if let Some(Value::String(body)) = plan.get_mut("edited").filter(|body| *body != "") {
         body.clear();
         changed = true;
     }
     for text in plan.get_mut("texts").and_then(Value::as_object_mut).into_iter().flat_map(|texts| texts.values_mut()) {
-        if text.as_str().is_some_and(|said| !said.is_empty() && gone.quoted_in(said)) {
+        if text.as_str().is_some_and(|said| !said.is_empty() && removed.quoted_in(said)) {
             *text = Value::String(String::new());
             changed = true;
         }
@@ -286,9 +287,9 @@ fn blank(plan: &mut Value, gone: &RemovedNodes) -> bool {
     changed
 }
 
-fn blank_title(of: &mut Value, named: bool, gone: &RemovedNodes) -> bool {
+fn blank_title(of: &mut Value, named: bool, removed: &RemovedNodes) -> bool {
     match of.get_mut("title") {
-        Some(Value::String(title)) if !title.is_empty() && (named || gone.quoted_in(title)) => {
+        Some(Value::String(title)) if !title.is_empty() && (named || removed.quoted_in(title)) => {
             title.clear();
             true
         }
@@ -296,8 +297,8 @@ fn blank_title(of: &mut Value, named: bool, gone: &RemovedNodes) -> bool {
     }
 }
 
-/// A session or branch that was named after a removed message loses that name.
-fn names(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+/// Clears the name of a session or branch that was named after a removed message.
+fn names(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     for (read, write) in [
         ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
         ("SELECT n, name FROM branch WHERE session = ?1", "UPDATE branch SET name = 'unnamed ' || n WHERE n = ?1"),
@@ -305,7 +306,7 @@ fn names(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result
         let mut query = tx.conn.prepare_cached(read)?;
         let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
         for (n, name) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
-            if gone.quoted_in(&name) {
+            if removed.quoted_in(&name) {
                 tx.run(write, &[&n])?;
             }
         }
@@ -313,9 +314,9 @@ fn names(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result
     Ok(())
 }
 
-/// What was brought onto another branch carries a copy of the text. The acts that brought it are forgotten, so that neither
-/// undo nor redo finds it, and the copies count as removed texts.
-fn brought(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> Result<(), StoreError> {
+/// A message that was picked onto another branch is a copy of the text. Deletes the operations that picked it, so that
+/// neither undo nor redo finds it; the copies count as removed texts.
+fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
     let made = |mark: &Mark, keys: &[Hash]| {
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
@@ -323,7 +324,7 @@ fn brought(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> 
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
-        let RemovedNodes { keys, texts, .. } = &mut *gone;
+        let RemovedNodes { keys, texts, .. } = &mut *removed;
         operation.changes.retain(|change| {
             let Change::Mark { before, after, .. } = change else { return true };
             let copies = || [before, after].into_iter().flatten().filter(|mark| made(mark, keys));
@@ -337,20 +338,20 @@ fn brought(tx: &WriteTransaction<'_>, session: i64, gone: &mut RemovedNodes) -> 
     Ok(())
 }
 
-/// Whether a name or star stood on what is gone, or the name quotes it.
-fn tagged(tag: &Tag, gone: &RemovedNodes) -> bool {
-    gone.keys.contains(&tag.node) || gone.quoted_in(&tag.label)
+/// Whether a tag belongs to a removed message, or its name quotes one.
+fn tagged(tag: &Tag, removed: &RemovedNodes) -> bool {
+    removed.keys.contains(&tag.node) || removed.quoted_in(&tag.label)
 }
 
-/// Undo must not bring a quotation back, nor a name onto what is gone.
-fn operations(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> Result<(), StoreError> {
+/// Undo must not restore a quotation, or a name of a removed message.
+fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
         operation.changes.retain(|change| {
             let Change::Tag { before, after, .. } = change else { return true };
-            ![before, after].into_iter().flatten().any(|tag| tagged(tag, gone))
+            ![before, after].into_iter().flatten().any(|tag| tagged(tag, removed))
         });
         let fewer = operation.changes.len() < all;
         let mut lines = vec![(&mut operation.what, "a change")];
@@ -363,7 +364,7 @@ fn operations(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> R
         }
         let mut changed = fewer;
         for (line, instead) in lines {
-            if gone.quoted_in(line) {
+            if removed.quoted_in(line) {
                 instead.clone_into(line);
                 changed = true;
             }
@@ -375,7 +376,7 @@ fn operations(tx: &WriteTransaction<'_>, session: i64, gone: &RemovedNodes) -> R
     Ok(())
 }
 
-/// A session with all that belongs to it. Refused while a living program has a call open in it.
+/// Deletes a session and everything that belongs to it. Refused while a living program has an open call in it.
 pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
     let row = tx.session(id)?;
     let mut owners = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
@@ -423,14 +424,14 @@ pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<()
     Ok(())
 }
 
-/// Takes a session out of the search index; says whether the index is empty now and must be filled again.
+/// Removes a session from the search index; returns whether the index is now empty and must be rebuilt.
 fn forget_all_words(tx: &WriteTransaction<'_>, session: i64) -> Result<bool, StoreError> {
     let (going, all): (i64, i64) = tx.conn.query_row(
         "SELECT (SELECT messages FROM session WHERE n = ?1), (SELECT sum(messages) FROM session)",
         [session],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    if going * REBUILD <= all - going {
+    if going * REBUILD_RATIO <= all - going {
         forget_words(tx, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
         return Ok(false);
     }

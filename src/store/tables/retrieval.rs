@@ -1,5 +1,5 @@
-//! What was looked up for calls.
-//! Not for: looking it up (`retrieval`), or the words that search finds (`search::full_text`).
+//! Retrieval sets of calls.
+//! Not for: retrieving (`retrieval`), or full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -20,7 +20,7 @@ impl Store {
     }
 }
 
-/// A set; one that is known is the same.
+/// Stores a set. One with a known id is the same set.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &RetrievalSet) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     tx.run(
@@ -30,7 +30,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &Retrieval
     Ok(())
 }
 
-/// What was asked in a session is forgotten: a message of it was removed, and queries are messages.
+/// Deletes the queries of a session after a message of it was removed, because queries are messages.
 pub(crate) fn forget_queries(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     tx.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Runs: opening one under its fence, the pieces of its stream, closing it.
+//! Runs: opening one under its fence, the chunks of its stream, closing it.
 //! Not for: usage and tool traces (`traces`) or plans (`plans`).
 
 use crate::domain::base::hash::Hash;
@@ -13,10 +13,10 @@ use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::collections::HashMap;
 
-/// The plus keeps SQLite from reading all runs there ever were in their order: the few that are open stand in an index.
+/// The plus keeps SQLite from reading every run in order of row id: an index has the few open ones.
 pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY +n";
 
-/// The user message of a run, as it waits in the run's row.
+/// The user message of a run, kept in the run's row until it is a node.
 type Draft = (NodeHead, Content);
 
 fn cards(conn: &Connection, rest: &str, values: impl Params) -> Result<Vec<RunCard>, StoreError> {
@@ -41,7 +41,7 @@ impl Store {
         self.read(|conn| cards(conn, "WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n", [session]))
     }
 
-    /// What became of the items of a session's calls, of the newest `limit` of which it is known.
+    /// The item uses of a session's newest `limit` calls that have any recorded.
     pub fn uses(&self, session: SessionId, limit: usize) -> Result<HashMap<RunId, CallUses>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -53,7 +53,7 @@ impl Store {
         })
     }
 
-    /// What became of the items of one call; none where that is not known.
+    /// The item uses of one call; `None` if not recorded.
     pub fn uses_of(&self, run: RunId) -> Result<Option<CallUses>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT uses FROM plan_run WHERE id = ?1 AND uses IS NOT NULL")?;
@@ -61,7 +61,7 @@ impl Store {
         })
     }
 
-    /// The calls whose id begins so; two where there are more than one.
+    /// The calls whose id has this prefix; at most two.
     pub fn run_by_prefix(&self, prefix: &str) -> Result<Vec<RunCard>, StoreError> {
         let Some(range) = hex_range::<16>(prefix) else { return Ok(Vec::new()) };
         self.read(|conn| cards(conn, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2", range))
@@ -80,7 +80,7 @@ impl Store {
         })
     }
 
-    /// The pieces of a run's stream in order.
+    /// The chunks of a run's stream in order.
     pub fn chunks(&self, run: RunId) -> Result<Vec<Vec<u8>>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -91,7 +91,7 @@ impl Store {
     }
 }
 
-/// Opens a run, unless a living process has one open on the branch, or the branch stands elsewhere by now.
+/// Opens a run. Refused if a living process has one open on the branch, or the branch's head has moved.
 pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), StoreError> {
     let branch = tx.branch(run.card.branch)?;
     let mut query = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
@@ -102,10 +102,10 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
     }
     let head: Option<NodeId> =
         tx.conn.prepare_cached("SELECT head FROM branch WHERE n = ?1")?.query_row([branch], |row| row.get(0))?;
-    if head != tx.real_of(run.head) {
+    if head != tx.stored_id_of(run.head) {
         return Err(StoreError::Moved);
     }
-    let card = real(tx, &run.card);
+    let card = with_stored_ids(tx, &run.card);
     tx.run(
         "INSERT INTO plan_run (id, session, branch, plan, open, owner, after, head, draft, card)
          VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9)",
@@ -115,8 +115,8 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
             &branch,
             &card.plan,
             &run.owner,
-            &tx.real_of(run.after),
-            &tx.real_of(run.head),
+            &tx.stored_id_of(run.after),
+            &tx.stored_id_of(run.head),
             &run.user.as_ref().map(Json),
             &Json(&card),
         ],
@@ -124,19 +124,19 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
     Ok(())
 }
 
-/// The user message is a node now: the row no longer holds it, and what comes of the answer stands after it.
+/// The user message has become a node: clears it from the row, and attaches the answer after it.
 pub(crate) fn user_is_node(tx: &WriteTransaction<'_>, run: RunId) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
     let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
     let Some(Json((head, _))) = draft.flatten() else {
-        return tx.must("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
+        return tx.run_one("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
     };
-    tx.must("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &tx.real(head.id)])
+    tx.run_one("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &tx.stored_id(head.id)])
 }
 
-/// A card, changed; or one that never was open here.
+/// Stores a card that changed, or of a run that was never open here.
 pub(crate) fn put(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
-    let card = real(tx, card);
+    let card = with_stored_ids(tx, card);
     tx.run(
         "INSERT INTO plan_run (id, session, branch, plan, open, card) VALUES (?1, ?2, ?3, ?4, 0, ?5)
          ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, card = excluded.card",
@@ -145,7 +145,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Store
     Ok(())
 }
 
-/// What became of a run's items. The rest of its card stays as it is.
+/// Stores the item uses of a run. The rest of its card is unchanged.
 pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -> Result<(), StoreError> {
     tx.run(
         "UPDATE plan_run SET uses = ?2, card = json_set(card, '$.uses', json(?3)) WHERE id = ?1",
@@ -154,11 +154,11 @@ pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -
     Ok(())
 }
 
-/// Ends a run. One that was ended already (by another window that took its owner for dead) is not ended twice: what
-/// comes with a late end must not be written.
+/// Ends a run. Fails for a run that was already ended (by another process that took its owner for dead): the writes
+/// that accompany a late end must not happen.
 pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
-    let card = real(tx, card);
-    tx.must(
+    let card = with_stored_ids(tx, card);
+    tx.run_one(
         "UPDATE plan_run SET open = 0, owner = NULL, draft = NULL, plan = ?2, card = ?3 WHERE id = ?1 AND open = 1",
         &[&card.id, &card.plan, &Json(&card)],
     )?;
@@ -166,7 +166,7 @@ pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Sto
     Ok(())
 }
 
-/// What diagnostics of a session's runs quote of removed messages goes; that there were any stays.
+/// Removes what diagnostics of a session's runs quote of removed messages; the diagnostics themselves stay.
 pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
     let told = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
     let mut query = tx.conn.prepare_cached(told)?;
@@ -180,7 +180,7 @@ pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeI
     Ok(())
 }
 
-/// A piece of a stream. What comes after the end is passed over: the answer is in its node.
+/// Stores a chunk of a stream. Chunks after the end are ignored: the answer is in its node.
 pub(crate) fn put_chunk(tx: &WriteTransaction<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
     let open: Option<i64> = tx
         .conn
@@ -193,6 +193,6 @@ pub(crate) fn put_chunk(tx: &WriteTransaction<'_>, run: RunId, seq: u64, body: &
     Ok(())
 }
 
-fn real(tx: &WriteTransaction<'_>, card: &RunCard) -> RunCard {
-    RunCard { user: tx.real_of(card.user), answer: tx.real_of(card.answer), ..card.clone() }
+fn with_stored_ids(tx: &WriteTransaction<'_>, card: &RunCard) -> RunCard {
+    RunCard { user: tx.stored_id_of(card.user), answer: tx.stored_id_of(card.answer), ..card.clone() }
 }

@@ -1,4 +1,4 @@
-//! Sessions: their cards with counters, and which was used last.
+//! Sessions: their cards with counters, and the last used one.
 //! Not for: deleting one (`removal`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -23,7 +23,7 @@ fn card(row: &Row<'_>) -> rusqlite::Result<SessionCard> {
 }
 
 impl Store {
-    /// All sessions, the last changed first.
+    /// All sessions, last changed first.
     pub fn sessions(&self) -> Result<Vec<SessionCard>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(&format!("{CARD} ORDER BY updated_at DESC, n DESC"))?;
@@ -39,7 +39,7 @@ impl Store {
         })
     }
 
-    /// The session that was used last, of those that are still there.
+    /// The last used session that still exists.
     pub fn last_session(&self) -> Result<Option<SessionId>, StoreError> {
         self.read(|conn| {
             let mut query =
@@ -48,7 +48,7 @@ impl Store {
         })
     }
 
-    /// The branch that was used last in a session.
+    /// The last used branch of a session.
     pub fn last_branch(&self, session: SessionId) -> Result<Option<BranchId>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -60,18 +60,18 @@ impl Store {
     }
 }
 
-/// A new session.
+/// Stores a new session.
 pub(crate) fn put(tx: &WriteTransaction<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
     tx.run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
     Ok(())
 }
 
-/// A new title.
+/// Sets a title.
 pub(crate) fn title(tx: &WriteTransaction<'_>, id: SessionId, title: &str) -> Result<(), StoreError> {
-    tx.must("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
+    tx.run_one("UPDATE session SET title = ?2 WHERE id = ?1", &[&id, &title])
 }
 
-/// A title that a model made, with what it was made from.
+/// Stores a title made by a model, with its sources.
 pub(crate) fn made_title(
     tx: &mut WriteTransaction<'_>,
     id: SessionId,
@@ -82,23 +82,23 @@ pub(crate) fn made_title(
     for node in sources {
         tx.run(
             "INSERT OR IGNORE INTO made_title (session, node, title) VALUES (?1, ?2, ?3)",
-            &[&session, &tx.real(*node), &title],
+            &[&session, &tx.stored_id(*node), &title],
         )?;
     }
     Ok(())
 }
 
-/// It was used last.
+/// Records that it was used last.
 pub(crate) fn used(tx: &WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
-    tx.must(
+    tx.run_one(
         "UPDATE session SET used = 1 + coalesce((SELECT max(used) FROM session WHERE used > 0), 0) WHERE id = ?1",
         &[&id],
     )
 }
 
-/// Something in it changed then, and it holds so many messages more.
+/// Updates the time of the last change and adds to the message count.
 pub(crate) fn touch(tx: &WriteTransaction<'_>, session: i64, at: i64, messages: i64) -> Result<(), StoreError> {
-    tx.must(
+    tx.run_one(
         "UPDATE session SET updated_at = max(updated_at, ?2), messages = messages + ?3 WHERE n = ?1",
         &[&session, &at, &messages],
     )

@@ -1,5 +1,5 @@
-//! The steps of items and memories, and what turns touched.
-//! Not for: what a step means or when one is taken (`engine`).
+//! Transitions of items and memories, and what turns touched.
+//! Not for: the meaning or timing of a transition (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -13,7 +13,7 @@ use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
-    /// The steps of a session's items and memories, oldest first.
+    /// The transitions of a session's items and memories, oldest first.
     pub fn transitions(&self, session: SessionId) -> Result<Vec<Transition>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -24,7 +24,7 @@ impl Store {
         })
     }
 
-    /// The steps of some items, by their subjects' keys, each item's oldest first.
+    /// The transitions of some items, by their subjects' keys, oldest first for each item.
     pub fn steps_of(&self, session: SessionId, items: &[Hash]) -> Result<Vec<Transition>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// A step.
+/// Stores a transition.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, step: &Transition) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let item = step.item.key();
@@ -67,7 +67,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, step: &Transiti
     Ok(())
 }
 
-/// What a turn touched.
+/// Stores what a turn touched.
 pub(crate) fn put_touches(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -82,7 +82,7 @@ pub(crate) fn put_touches(
     Ok(())
 }
 
-/// A session is being deleted.
+/// Deletes the rows of a session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
     tx.run("DELETE FROM touch WHERE session = ?1", &[&row])?;

@@ -7,7 +7,7 @@ use crate::domain::summary::accepted::{Summary, TurnCover};
 use crate::store::Store;
 use crate::store::sql::Json;
 use crate::store::transaction::WriteTransaction;
-use crate::store::types::{Compression, StoreError};
+use crate::store::types::{StoreError, SummaryFigures};
 use std::collections::HashMap;
 
 impl Store {
@@ -43,15 +43,15 @@ impl Store {
         })
     }
 
-    /// What was compressed in a session, oldest first.
-    pub fn compressions(&self, session: SessionId) -> Result<Vec<Compression>, StoreError> {
+    /// The summarizations of a session, oldest first.
+    pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
                 "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
                  WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
             )?;
             let rows = query.query_map([session], |row| {
-                Ok(Compression {
+                Ok(SummaryFigures {
                     summary: row.get(0)?,
                     original: row.get(1)?,
                     compressed: row.get(2)?,
@@ -114,7 +114,7 @@ pub(crate) fn used(
     expect: &[Hash],
     now: &[Hash],
 ) -> Result<(), StoreError> {
-    tx.must("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
+    tx.run_one("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
 /// The texts of summaries that read one of these messages go, with what they kept word for word.

@@ -1,5 +1,5 @@
-//! Names and stars on messages.
-//! Not for: what a removal takes along (`removal` asks here).
+//! Names and stars of messages.
+//! Not for: what a removal deletes (`removal` calls this room).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -24,7 +24,7 @@ impl Store {
     }
 }
 
-/// The rows of all messages with this (in lower case) in their names.
+/// The row ids of all messages whose name contains this (given in lower case).
 pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node",
@@ -40,7 +40,7 @@ pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, S
     Ok(found)
 }
 
-/// Puts, changes or takes off what stands on a message, when that still is `expect`.
+/// Sets, changes or removes a tag, if the current one is `expect`.
 pub(crate) fn put(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -68,7 +68,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Messages were removed: what stood on them goes, and names that quote them.
+/// Deletes the tags of removed messages, and names that quote them.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, gone: &dyn Fn(&Tag) -> bool) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;

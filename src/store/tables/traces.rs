@@ -1,4 +1,4 @@
-//! What calls left behind: tool traces and accounts of usage.
+//! Records of calls: tool traces and usage reports.
 //! Not for: the calls themselves (`runs`).
 
 use crate::domain::base::hash::Hash;
@@ -11,8 +11,8 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
 
-/// Characters of full results that a session keeps at most.
-const OUTPUTS: i64 = 64 << 20;
+/// Most characters of full results kept per session.
+const MAX_OUTPUT: i64 = 64 << 20;
 
 impl Store {
     /// The newest `limit` tool traces of a session, oldest first.
@@ -29,7 +29,7 @@ impl Store {
         })
     }
 
-    /// The accounts of a session's calls, oldest call first.
+    /// The usage reports of a session, oldest call first.
     pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -47,7 +47,7 @@ impl Store {
 }
 
 impl Store {
-    /// The text of a workspace file as a tool found or left it.
+    /// The text of a workspace file before or after a tool changed it.
     pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -57,7 +57,7 @@ impl Store {
         })
     }
 
-    /// The full result of a call to a tool, where it is kept.
+    /// The full result of a tool call, if kept.
     pub fn tool_output(&self, run: RunId, call_id: &str) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2")?;
@@ -65,8 +65,7 @@ impl Store {
         })
     }
 
-    /// Shows `take` the newest `limit` accounts of calls, of whatever session, newest first, until it says that it has
-    /// enough.
+    /// Passes the newest `limit` usage reports of all sessions to `take`, newest first, until it returns false.
     pub fn recent_usage(&self, limit: usize, mut take: impl FnMut(UsageReport) -> bool) -> Result<(), StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT body FROM usage_report ORDER BY run DESC LIMIT ?1")?;
@@ -81,7 +80,7 @@ impl Store {
     }
 }
 
-/// The text of a file, once each.
+/// Stores the text of a file, once per text.
 pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let hash = Hash::of(text.as_bytes());
@@ -89,7 +88,7 @@ pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text:
     Ok(())
 }
 
-/// The full result of a call; the oldest of the session make room for it.
+/// Stores the full result of a call; deletes the session's oldest to make room.
 pub(crate) fn put_output(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -109,15 +108,15 @@ pub(crate) fn put_output(
              SELECT n, sum(length(text)) OVER (ORDER BY n DESC) AS total FROM tool_output WHERE session = ?1
            ) WHERE total > ?2
          )",
-        &[&row, &OUTPUTS],
+        &[&row, &MAX_OUTPUT],
     )?;
     Ok(())
 }
 
-/// A trace, new or changed.
+/// Stores a trace, new or changed.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, trace: &ToolTrace) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let trace = ToolTrace { node: tx.real_of(trace.node), ..trace.clone() };
+    let trace = ToolTrace { node: tx.stored_id_of(trace.node), ..trace.clone() };
     tx.run(
         "INSERT INTO tool_trace (session, run, call_id, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (run, call_id) DO UPDATE SET body = excluded.body",
@@ -126,7 +125,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, trace: &ToolTra
     Ok(())
 }
 
-/// The account of a call that is in the store.
+/// Stores the usage report of a call that is in the store.
 pub(crate) fn put_usage(tx: &WriteTransaction<'_>, report: &UsageReport) -> Result<(), StoreError> {
     let run = tx.plan_run(report.run)?;
     tx.run(

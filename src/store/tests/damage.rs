@@ -1,17 +1,17 @@
-//! Damage: what is said of it, what is moved when a person agreed, what can still be read; checks after an unclean end.
+//! Damage: its descriptions, moving files aside with consent, salvage, and checks after an unclean end.
 
 use super::{TempStore, node, open, scene};
 use crate::domain::base::damage::StartWith;
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::Store;
-use crate::store::file::damage::{keep_salvaged, look, salvage, set_aside};
+use crate::store::file::damage::{find_damage, keep_salvaged, salvage, set_aside};
 use crate::store::file::open::beside;
 use crate::store::types::{StoreError, Write};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
-/// Makes one page of a table unreadable: its root, or the last of its leaves.
+/// Corrupts one page of a table: its root, or the last of its leaves.
 pub(super) fn flip(path: &Path, table: &str, leaf: bool) {
     let conn = Connection::open(path).unwrap();
     let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
@@ -43,7 +43,7 @@ fn behead(path: &Path) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A store with two sessions, closed; with a backup of the first one where that is wished.
+/// A closed store with two sessions, optionally with a backup of the first one.
 fn stored(place: &TempStore, backup: bool) -> PathBuf {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
@@ -56,18 +56,18 @@ fn stored(place: &TempStore, backup: bool) -> PathBuf {
 }
 
 #[test]
-fn nothing_changes_until_it_is_moved_and_then_it_is_whole() {
+fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
     let root: fn(&Path) = |path| flip(path, "session", false);
     for (name, harm) in [("flipped", root), ("cut", cut), ("beheaded", behead)] {
         for backup in [true, false] {
             let place = TempStore::new();
             let path = stored(&place, backup);
-            assert_eq!(look(&path, true).unwrap(), None);
+            assert_eq!(find_damage(&path, true).unwrap(), None);
             harm(&path);
             let bytes = std::fs::read(&path).unwrap();
             let error = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
             assert!(matches!(error.err(), Some(StoreError::Corrupt { .. })), "{name}");
-            let found = look(&path, false).unwrap().unwrap();
+            let found = find_damage(&path, false).unwrap().unwrap();
             assert_eq!(found.backups.len(), usize::from(backup));
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}: looking changes nothing");
 
@@ -87,11 +87,11 @@ fn nothing_changes_until_it_is_moved_and_then_it_is_whole() {
 }
 
 #[test]
-fn the_log_goes_with_its_file() {
+fn a_store_is_moved_with_its_log() {
     let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
-    // Only its head: a whole log would stand for the damaged file.
+    // Only its header: a complete log would replace the damaged pages.
     let wal = std::fs::read(place.path().with_file_name("pleach.db-wal")).unwrap()[..32].to_vec();
     let elsewhere = TempStore::new();
     std::fs::create_dir_all(elsewhere.path().parent().unwrap()).unwrap();
@@ -117,20 +117,20 @@ fn a_store_in_use_is_not_moved() {
 }
 
 #[test]
-fn a_damaged_backup_is_passed_over() {
+fn a_damaged_backup_is_skipped() {
     let place = TempStore::new();
     let path = stored(&place, true);
     let newer = path.with_file_name("pleach.db.backup-2999-01-01T000000Z");
     std::fs::write(&newer, "no database").unwrap();
     behead(&path);
-    assert!(look(&path, false).unwrap().unwrap().backups[0].at.starts_with("2999-01-01"));
+    assert!(find_damage(&path, false).unwrap().unwrap().backups[0].at.starts_with("2999-01-01"));
     let mended = set_aside(&path, StartWith::Backup).unwrap();
     assert!(!mended.from.unwrap().at.starts_with("2999"));
     assert_eq!(open(&path).store.sessions().unwrap().len(), 1);
     assert!(newer.exists(), "and nothing is deleted");
 }
 
-/// A store with a conversation that takes several pages; how many messages it has.
+/// A store with a conversation of several pages, and its number of messages.
 fn long(place: &TempStore) -> (Store, usize) {
     let store = place.open();
     let scene = scene(&store, ["first", "second", "third"]);
@@ -144,7 +144,7 @@ fn long(place: &TempStore) -> (Store, usize) {
 }
 
 #[test]
-fn a_backup_of_damaged_pages_takes_the_place_of_none() {
+fn a_backup_of_damaged_pages_replaces_no_backup() {
     let place = TempStore::new();
     let (store, _) = long(&place);
     store.backup(1).unwrap();
@@ -159,7 +159,7 @@ fn a_backup_of_damaged_pages_takes_the_place_of_none() {
 }
 
 #[test]
-fn what_can_still_be_read_is_read() {
+fn readable_messages_are_salvaged() {
     let place = TempStore::new();
     let (store, all) = long(&place);
     store.close();
@@ -178,7 +178,7 @@ fn what_can_still_be_read_is_read() {
 }
 
 #[test]
-fn a_store_without_content_beside_a_backup_is_asked_about() {
+fn an_empty_store_beside_a_backup_counts_as_damaged() {
     for (missing, start) in
         [(true, StartWith::Backup), (true, StartWith::Empty), (false, StartWith::Backup), (false, StartWith::Empty)]
     {
@@ -189,14 +189,14 @@ fn a_store_without_content_beside_a_backup_is_asked_about() {
         let error = opened.err().unwrap().to_string();
         assert!(error.contains("although there is a backup of it"), "{error}");
         assert_eq!(path.exists(), !missing, "nothing is made");
-        assert_eq!(look(&path, false).unwrap().unwrap().backups.len(), 1);
+        assert_eq!(find_damage(&path, false).unwrap().unwrap().backups.len(), 1);
         let mended = set_aside(&path, start).unwrap();
         assert_eq!(mended.moved.is_empty(), missing);
         for _ in 0..2 {
             let sessions = open(&path).store.sessions().unwrap().len();
             assert_eq!(sessions, usize::from(start == StartWith::Backup), "and it is not asked again");
         }
-        assert_eq!(look(&path, true).unwrap(), None);
+        assert_eq!(find_damage(&path, true).unwrap(), None);
     }
     let place = TempStore::new();
     let path = stored(&place, false);
@@ -204,17 +204,17 @@ fn a_store_without_content_beside_a_backup_is_asked_about() {
     assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it is new");
 }
 
-/// Damage of which SQLite's own check knows nothing.
+/// Damage that SQLite's own check does not detect.
 #[test]
-fn what_stands_on_sound_pages_is_examined() {
+fn content_on_intact_pages_is_examined() {
     for (harm, fault) in [
         ("DROP TABLE tag", "the table tag is missing"),
         ("DROP INDEX node_by_parent", "the index node_by_parent is missing"),
         ("DROP VIEW node_text", "the view node_text is missing"),
-        ("ALTER TABLE tag ADD COLUMN more TEXT", "the table tag is not as pleach creates it"),
+        ("ALTER TABLE tag ADD COLUMN more TEXT", "the table tag differs from the schema"),
         (
             "DROP INDEX branch_by_head; CREATE INDEX branch_by_head ON branch (name)",
-            "the index branch_by_head is not as pleach creates it",
+            "the index branch_by_head differs from the schema",
         ),
         ("UPDATE branch SET head = zeroblob(16)", "the head of branch"),
         ("UPDATE node SET parent = zeroblob(16) WHERE parent IS NOT NULL", "the parent of a message is missing"),
@@ -234,13 +234,13 @@ fn what_stands_on_sound_pages_is_examined() {
         let conn = Connection::open(place.path()).unwrap();
         conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {harm}")).unwrap();
         drop(conn);
-        let found = look(&place.path(), true).unwrap().unwrap_or_else(|| panic!("{harm}: not found"));
+        let found = find_damage(&place.path(), true).unwrap().unwrap_or_else(|| panic!("{harm}: not found"));
         assert!(found.why.contains(fault), "{harm}: {}", found.why);
         assert!(!set_aside(&place.path(), StartWith::Empty).unwrap().moved.is_empty(), "{harm}");
     }
 }
 
-/// As a program leaves it that is killed: a lock file that nobody holds.
+/// Leaves the store as a killed program does: with an unlocked lock file.
 fn died(place: &TempStore) -> PathBuf {
     let owners = place.path().with_file_name("owners");
     let file = owners.join(format!("{}.lock", uuid::Uuid::now_v7()));
@@ -249,7 +249,7 @@ fn died(place: &TempStore) -> PathBuf {
 }
 
 #[test]
-fn only_an_unclean_end_is_looked_into() {
+fn only_an_unclean_end_starts_a_check() {
     let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
@@ -271,7 +271,7 @@ fn only_an_unclean_end_is_looked_into() {
 }
 
 #[test]
-fn damage_after_an_unclean_end_is_told() {
+fn damage_after_an_unclean_end_is_reported() {
     let place = TempStore::new();
     let path = stored(&place, false);
     let fill = place.open();

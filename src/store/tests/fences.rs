@@ -1,4 +1,4 @@
-//! Two windows on one store: compare-and-swap, fences, owners, the number that says that another wrote.
+//! Two processes on one store: compare-and-swap, fences, owners, and the number that reveals foreign writes.
 
 use super::{SampleSession, TempStore, card, node, scene};
 use crate::domain::call::run::{RunCard, RunStatus};
@@ -15,7 +15,7 @@ fn open_run(store: &Store, scene: &SampleSession) -> (RunCard, Write) {
 }
 
 #[test]
-fn a_head_that_moved_stays() {
+fn a_moved_head_is_not_overwritten() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -32,7 +32,7 @@ fn a_head_that_moved_stays() {
 }
 
 #[test]
-fn a_mark_that_changed_stays() {
+fn a_changed_mark_is_not_overwritten() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -59,7 +59,7 @@ fn a_mark_that_changed_stays() {
 }
 
 #[test]
-fn one_open_run_a_branch_while_its_owner_lives() {
+fn one_open_run_per_branch_while_its_owner_is_alive() {
     let place = TempStore::new();
     let (store, other) = (place.open(), place.open());
     let scene = scene(&store, ["a", "b", "c"]);
@@ -116,17 +116,17 @@ fn only_others_change_the_data_version() {
     let before = store.data_version().unwrap();
     let scene = scene(&store, ["a", "b", "c"]);
     assert_eq!(store.data_version().unwrap(), before);
-    other.write(vec![Write::Title { session: scene.session, title: "elsewhere".into() }]).unwrap();
+    other.write(vec![Write::SetTitle { session: scene.session, title: "elsewhere".into() }]).unwrap();
     assert_ne!(store.data_version().unwrap(), before);
     assert_eq!(store.session(scene.session).unwrap().unwrap().title, "elsewhere");
 }
 
 #[test]
-fn a_post_that_never_can_be_written_does_not_hold_up_the_rest() {
+fn a_post_that_can_never_succeed_does_not_block_others() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
-    let title = |text: &str| vec![Write::Title { session: scene.session, title: text.into() }];
+    let title = |text: &str| vec![Write::SetTitle { session: scene.session, title: text.into() }];
     let nowhere = crate::domain::base::ids::BranchId(uuid::Uuid::now_v7());
     store.post(title("first"));
     store.post(vec![Write::UseBranch(nowhere)]);

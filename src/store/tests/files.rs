@@ -1,4 +1,4 @@
-//! Files: modes, strangers, damage, full disks, places that cannot be written.
+//! Files: modes, foreign files, damage, full disks, read-only places.
 
 use super::{TempStore, card, open, scene};
 use crate::domain::base::damage::BackupAct;
@@ -57,7 +57,7 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
-fn strangers_are_refused() {
+fn foreign_files_are_refused() {
     let place = TempStore::new();
     let folder = place.folder.path();
     let text = folder.join("notes.txt");
@@ -98,7 +98,7 @@ fn read_only_reads_and_refuses_writes() {
     assert!(looker.read_only() && !store.read_only());
     assert_eq!(looker.heads(scene.session).unwrap().len(), 3);
     let before = looker.data_version().unwrap();
-    let title = || vec![Write::Title { session: scene.session, title: "t".into() }];
+    let title = || vec![Write::SetTitle { session: scene.session, title: "t".into() }];
     store.write(title()).unwrap();
     assert_ne!(looker.data_version().unwrap(), before);
     assert!(matches!(looker.write(title()), Err(StoreError::ReadOnly)));
@@ -114,7 +114,7 @@ fn read_only_reads_and_refuses_writes() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_is_read() {
+fn a_read_only_folder_is_opened_for_reading() {
     use std::os::unix::fs::PermissionsExt;
     let place = TempStore::new();
     let store = place.open();
@@ -127,14 +127,14 @@ fn a_folder_that_cannot_be_written_is_read() {
     let opened = try_open(&place.path()).unwrap();
     let read = opened.store.heads(scene.session).unwrap();
     set(0o700);
-    // Root may write everywhere, and then does.
+    // Root can write everywhere.
     assert_eq!(opened.store.read_only(), !root);
     assert_eq!(opened.notices.len(), usize::from(!root));
     assert_eq!(read.len(), 3);
 }
 
 #[test]
-fn a_refused_write_at_opening_falls_back_to_reading() {
+fn a_refused_write_at_opening_falls_back_to_read_only() {
     let place = TempStore::new();
     let why = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
     let missing = without_writing(&place.path(), &why, Vec::new());
@@ -147,7 +147,7 @@ fn a_refused_write_at_opening_falls_back_to_reading() {
 }
 
 #[test]
-fn a_file_nobody_writes_is_read_as_it_stands() {
+fn a_read_only_file_is_opened_immutable() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -160,7 +160,7 @@ fn a_file_nobody_writes_is_read_as_it_stands() {
 
 #[cfg(unix)]
 #[test]
-fn without_wal_it_still_works_and_says_so() {
+fn without_wal_the_store_works_with_a_notice() {
     let place = TempStore::new();
     let options = OpenOptions { path: place.path(), read_only: false };
     let opened = open_with(&options, Some("unix-dotfile"), crate::store::schema::STEPS).unwrap();
@@ -195,26 +195,26 @@ fn a_full_disk_is_survived() {
     store.post(vec![chunk(0)]);
     store.post(vec![chunk(1)]);
     let value = Some("v".repeat(100_000));
-    let result = store.write(vec![Write::Setting { key: "big".into(), value: value.clone() }]);
+    let result = store.write(vec![Write::SetValue { key: "big".into(), value: value.clone() }]);
     assert!(matches!(result, Err(StoreError::Full(_))), "{result:?}");
     assert!(store.chunks(card.id).unwrap().is_empty());
-    assert!(store.held_up().is_some_and(|why| why.contains("cannot grow")), "{:?}", store.held_up());
+    assert!(store.post_delay().is_some_and(|why| why.contains("cannot grow")), "{:?}", store.post_delay());
     assert_eq!(store.heads(scene.session).unwrap().len(), 3);
     limit(1_000_000);
-    // Nobody writes anything more: what waits is tried again by itself.
+    // Without further writes, queued ones are retried automatically.
     let began = std::time::Instant::now();
-    while store.held_up().is_some() {
+    while store.post_delay().is_some() {
         assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is written in the end");
         std::thread::yield_now();
     }
     assert_eq!(store.chunks(card.id).unwrap().len(), 2);
-    store.write(vec![Write::Setting { key: "big".into(), value: value.clone() }]).unwrap();
+    store.write(vec![Write::SetValue { key: "big".into(), value: value.clone() }]).unwrap();
     assert_eq!(store.setting("big").unwrap(), value);
     assert_eq!(store.chunks(card.id).unwrap().len(), 2);
 }
 
 #[test]
-fn backups_open_as_stores_and_are_made_once_a_day() {
+fn backups_are_stores_and_are_made_once_a_day() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);

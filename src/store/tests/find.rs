@@ -1,4 +1,4 @@
-//! Finding messages over all sessions.
+//! Finding messages across all sessions.
 
 use super::{TempStore, branch, node, scene};
 use crate::domain::conversation::message::{Content, Part, Role};
@@ -14,7 +14,7 @@ fn found(store: &Store, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_and_filters_all_hold_newest_first() {
+fn words_and_filters_must_all_match_newest_first() {
     let place = TempStore::new();
     let store = place.open();
     let bees = scene(&store, ["how do bees dance", "bees dance in circles", "and wasps"]);
@@ -26,7 +26,7 @@ fn words_and_filters_all_hold_newest_first() {
     assert_eq!(found(&store, "\"dance in\""), ["bees dance in circles"]);
     assert_eq!(found(&store, "bees model:M role:assistant"), ["bees dance in circles"]);
     assert_eq!(found(&store, "model:other"), [""; 0]);
-    let named = vec![Write::Title { session: bees.session, title: "Of Bees".into() }];
+    let named = vec![Write::SetTitle { session: bees.session, title: "Of Bees".into() }];
     store.write(named).unwrap();
     assert_eq!(found(&store, "session:bees circles").len(), 1);
     assert_eq!(found(&store, "session:bees waggle").len(), 0);
@@ -55,7 +55,7 @@ fn branches_and_tools() {
     assert_eq!(found(&store, "tool:grep branch:main").len(), 0);
 }
 
-/// One message with a name, one with a star alone, one with another name.
+/// One message with a name, one with only a star, one with another name.
 #[test]
 fn names_of_messages() {
     let place = TempStore::new();
@@ -74,7 +74,7 @@ fn names_of_messages() {
 }
 
 #[test]
-fn matches_are_marked_and_old_searches_given_up() {
+fn matches_are_marked_and_old_searches_are_canceled() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a Bee and a \u{1}bee\u{2}", "b", "c"]);
@@ -94,9 +94,9 @@ fn matches_are_marked_and_old_searches_given_up() {
     assert_eq!(store.find(&SearchFilter::read("bee", 0), 7, &|| false).unwrap().len(), 7);
 }
 
-/// Whatever is read itself and whatever the index is asked about, the answer is the same.
+/// Whether messages are scanned or the index is used, the result is the same.
 #[test]
-fn a_word_that_is_being_typed_is_found_near_and_far() {
+fn an_unfinished_word_is_found_by_scan_and_by_index() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["the Waggle of Élodie", "b", "c"]);

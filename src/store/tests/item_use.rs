@@ -1,4 +1,4 @@
-//! What became of the items of calls: stored beside the call's card, gone with its session, unknown in older stores.
+//! Item uses of calls: stored beside the call's card, deleted with its session, absent in older stores.
 
 use super::{TempStore, card, number, scene};
 use crate::domain::base::hash::Hash;
@@ -23,7 +23,7 @@ fn uses_in(store: &Store) -> i64 {
 }
 
 #[test]
-fn it_stands_beside_the_card_and_goes_with_the_session() {
+fn uses_are_stored_with_the_card_and_deleted_with_the_session() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -51,7 +51,7 @@ fn it_stands_beside_the_card_and_goes_with_the_session() {
 }
 
 #[test]
-fn an_older_store_knows_nothing_of_it_and_learns() {
+fn an_older_store_has_no_uses_and_can_store_them() {
     let place = TempStore::new();
     let options = OpenOptions { path: place.path(), read_only: false };
     let store = open_with(&options, None, &STEPS[..3]).unwrap().store;

@@ -1,4 +1,4 @@
-//! Many at once, other processes, and queries that do not scan.
+//! Concurrent threads, other processes, and queries that do not scan.
 
 use super::{TempStore, node, on_writer, scene};
 use crate::domain::call::tokens::Encoding;
@@ -36,11 +36,11 @@ fn eight_windows_write_without_an_error() {
     let cards = store.sessions().unwrap();
     assert_eq!((cards.len(), cards.iter().map(|c| c.messages).sum::<u64>()), (8, 8 * 28));
     assert_eq!(super::number(&store, "SELECT count(*) FROM search_docsize"), 8 * 28);
-    super::sound(&store);
+    super::check_store(&store);
 }
 
-/// In its own process: opens the store and says who it is. On `write` it then writes turn after turn, saying when each
-/// is committed; else it dies when its input ends.
+/// Runs in its own process: opens the store and prints its owner's id. On `write`, writes turn after turn and reports
+/// each commit; otherwise exits when its input ends.
 #[test]
 #[ignore = "a process that other tests start"]
 fn child() {
@@ -58,7 +58,7 @@ fn child() {
     }
 }
 
-/// Starts `child` on a store; gives its output line by line, the first with its owner's id.
+/// Starts `child` on a store; returns its owner's id and its further output by line.
 fn start(path: &std::path::Path) -> (std::process::Child, String, impl Iterator<Item = String> + use<>) {
     use std::process::{Command, Stdio};
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -90,7 +90,7 @@ fn an_owner_dies_with_its_process() {
 }
 
 #[test]
-fn what_was_committed_outlives_a_kill() {
+fn committed_writes_survive_a_kill() {
     let place = TempStore::new();
     let mut committed = 0;
     for kill in 1..=6 {
@@ -101,9 +101,9 @@ fn what_was_committed_outlives_a_kill() {
         child.wait().unwrap();
         committed += lines.filter(|line| line == "committed").count();
         let store = place.open();
-        super::sound(&store);
+        super::check_store(&store);
         let cards = store.sessions().unwrap();
-        // The last transaction may have been committed and not been told of.
+        // The last transaction may have been committed without being reported.
         assert!((committed..=committed + 1).contains(&cards.len()), "{committed} told, {} there", cards.len());
         assert!(cards.iter().all(|card| (card.messages, card.branches) == (3, 1)));
         committed = cards.len();

@@ -1,4 +1,4 @@
-//! Memories and steps: they come back as they were, and go with what they were made from.
+//! Memories and transitions read back unchanged, and are deleted with their sources.
 
 use super::{SampleSession, TempStore, number, scene};
 use crate::domain::base::hash::Hash;
@@ -35,7 +35,7 @@ fn texts(store: &Store, session: Option<SessionId>) -> Vec<String> {
 }
 
 #[test]
-fn they_come_back_and_are_compared_by_version() {
+fn memories_read_back_and_are_compared_by_version() {
     let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
@@ -58,12 +58,12 @@ fn they_come_back_and_are_compared_by_version() {
     assert!(matches!(store.write(vec![Write::DeleteMemory { id: own.id, expect: 1 }]), Err(StoreError::Moved)));
     store.write(vec![Write::DeleteMemory { id: own.id, expect: 2 }]).unwrap();
     assert_eq!(store.memory(own.id).unwrap(), None);
-    super::sound(&store);
+    super::check_store(&store);
 }
 
 fn operation(session: SessionId, memory: &Memory) -> Write {
     let change = Change::Memory { before: None, after: Some(Box::new(memory.clone())) };
-    Write::PutOp(Box::new(Operation {
+    Write::PutOperation(Box::new(Operation {
         seq: 0,
         session,
         what: "noted a memory".into(),
@@ -74,7 +74,7 @@ fn operation(session: SessionId, memory: &Memory) -> Write {
 }
 
 #[test]
-fn what_was_not_confirmed_goes_with_its_message() {
+fn an_unconfirmed_memory_is_deleted_with_its_message() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "the answer with the number", "c"]);
@@ -99,7 +99,7 @@ fn what_was_not_confirmed_goes_with_its_message() {
 }
 
 #[test]
-fn a_session_takes_its_own_with_it() {
+fn deleting_a_session_deletes_its_memories() {
     let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
@@ -128,5 +128,5 @@ fn a_session_takes_its_own_with_it() {
     assert_eq!(store.memories(None).unwrap()[0].source, Origin { session: None, node: None, by: Actor::Model });
     assert_eq!(store.ops(two.session).unwrap(), []);
     assert_eq!(number(&store, "SELECT count(*) FROM transition"), 0);
-    super::sound(&store);
+    super::check_store(&store);
 }

@@ -1,6 +1,6 @@
-//! Migrations: a golden store of every released schema, a backup first, all or nothing under kill -9.
+//! Migrations: a stored file of every released schema, a backup first, all or nothing under kill -9.
 
-use super::{TempStore, number, open, scene, sound};
+use super::{TempStore, check_store, number, open, scene};
 use crate::store::file::open::open_with;
 use crate::store::schema::{STEPS, known};
 use crate::store::types::StoreError;
@@ -10,12 +10,12 @@ use rusqlite_migration::M;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Planted after the newest schema: it changes what is there and adds something.
+/// A step after the newest schema: it changes existing rows and adds a table.
 const PLANTED: &str = "CREATE TABLE planted (n INTEGER PRIMARY KEY, node BLOB NOT NULL) STRICT;
      INSERT INTO planted (node) SELECT id FROM node;
      ALTER TABLE session ADD COLUMN planted INTEGER NOT NULL DEFAULT 7;";
 
-/// The same, so large that it is under way for as long as anybody wants.
+/// The same with so many rows that it never finishes during the test.
 const ENDLESS: &str = "CREATE TABLE planted (n INTEGER PRIMARY KEY, node BLOB NOT NULL) STRICT;
      ALTER TABLE session ADD COLUMN planted INTEGER NOT NULL DEFAULT 7;
      WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count)
@@ -39,7 +39,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1.db")
 }
 
-/// Makes the golden store of the first schema: pages of 512 bytes keep it small. Only ever run with that schema.
+/// Creates the fixture of the first schema; pages of 512 bytes keep it small. Only ever run with that schema.
 #[test]
 #[ignore = "makes a file of the repository"]
 fn make_the_golden_store() {
@@ -54,7 +54,7 @@ fn make_the_golden_store() {
     std::fs::copy(place.path(), fixture()).unwrap();
 }
 
-/// A copy of the golden store to work on.
+/// A working copy of the fixture.
 fn golden(place: &TempStore) -> PathBuf {
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
     std::fs::copy(fixture(), place.path()).unwrap();
@@ -70,7 +70,7 @@ fn talk(store: &Store) -> Vec<String> {
 const TALK: [&str; 3] = ["How do bees dance?", "In a figure of eight.", "And wasps?"];
 
 #[test]
-fn the_golden_store_of_schema_1_opens() {
+fn the_fixture_of_schema_1_opens() {
     assert!(std::fs::metadata(fixture()).unwrap().len() <= 100 * 1_024);
     let place = TempStore::new();
     let path = golden(&place);
@@ -79,7 +79,7 @@ fn the_golden_store_of_schema_1_opens() {
     assert_eq!(talk(&store), TALK);
     assert_eq!(store.search("bees", None, 10).unwrap().len(), 1);
     scene(&store, ["it", "can be", "written"]);
-    sound(&store);
+    check_store(&store);
     assert_eq!(version(&path), known());
 }
 
@@ -103,7 +103,7 @@ fn an_older_store_is_migrated_after_a_backup() {
 }
 
 #[test]
-fn a_step_that_fails_leaves_the_old_store() {
+fn a_failed_migration_leaves_the_old_store() {
     let place = TempStore::new();
     let path = golden(&place);
     drop(open(&path));
@@ -117,7 +117,7 @@ fn a_step_that_fails_leaves_the_old_store() {
 }
 
 #[test]
-fn nobody_migrates_under_another_window() {
+fn no_migration_while_another_process_has_the_store_open() {
     let place = TempStore::new();
     let path = golden(&place);
     let other = open(&path).store;
@@ -129,7 +129,7 @@ fn nobody_migrates_under_another_window() {
     assert_eq!(talk(&with(&path, PLANTED).unwrap().store), TALK);
 }
 
-/// In its own process: migrates until it is killed.
+/// Runs in its own process: migrates until it is killed.
 #[test]
 #[ignore = "a process that another test starts"]
 fn child() {
@@ -138,7 +138,7 @@ fn child() {
 }
 
 #[test]
-fn a_kill_in_the_middle_leaves_the_old_store() {
+fn a_kill_during_migration_leaves_the_old_store() {
     let place = TempStore::new();
     let path = golden(&place);
     drop(open(&path));
@@ -153,7 +153,7 @@ fn a_kill_in_the_middle_leaves_the_old_store() {
             .spawn()
             .unwrap();
         let began = Instant::now();
-        // So much of the step stands in the log already: it is in the middle.
+        // The log contains this much of the step: the migration is in progress.
         while !std::fs::metadata(&wal).is_ok_and(|log| log.len() > kill * 700_000) {
             assert!(began.elapsed() < Duration::from_mins(1), "the step is under way");
             assert!(child.try_wait().unwrap().is_none(), "the step does not end");
@@ -166,7 +166,7 @@ fn a_kill_in_the_middle_leaves_the_old_store() {
         assert!(store.ended_uncleanly());
         assert_eq!(talk(&store), TALK);
         assert_eq!(number(&store, "SELECT count(*) FROM sqlite_schema WHERE name = 'planted'"), 0);
-        sound(&store);
+        check_store(&store);
         store.close();
         assert_eq!(version(&path), before);
     }

@@ -1,4 +1,4 @@
-//! Tests of the whole room: a real file in a folder of its own for each.
+//! Tests of the whole room, each with a real file in its own folder.
 
 mod damage;
 mod fences;
@@ -48,7 +48,7 @@ fn open(path: &Path) -> Opened {
     Store::open(&OpenOptions { path: path.to_owned(), read_only: false }).unwrap()
 }
 
-/// A session with one branch at its third node: question, answer, question.
+/// A session with one branch whose head is its third node: question, answer, question.
 struct SampleSession {
     session: SessionId,
     branch: BranchId,
@@ -118,12 +118,12 @@ fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
 }
 
 #[test]
-fn it_can_be_shared_between_threads() {
+fn the_store_can_be_shared_between_threads() {
     fn shared<T: Clone + Send + Sync>() {}
     shared::<Store>();
 }
 
-/// Runs something on the writer's own connection.
+/// Runs a function on the writer's own connection.
 fn on_writer<T: Send + 'static>(
     store: &Store,
     work: impl FnOnce(&mut rusqlite::Connection) -> T + Send + 'static,
@@ -135,8 +135,9 @@ fn number(store: &Store, sql: &'static str) -> i64 {
     on_writer(store, move |conn| conn.query_row(sql, [], |row| row.get(0)).unwrap())
 }
 
-/// The file is whole, its rows refer to what is there, and the search index holds exactly the words of the messages.
-fn sound(store: &Store) {
+/// Asserts that the file is intact, its references exist, and the search index contains exactly the words of the
+/// messages.
+fn check_store(store: &Store) {
     on_writer(store, |conn| {
         for check in ["PRAGMA integrity_check", "PRAGMA quick_check"] {
             let said: String = conn.query_row(check, [], |row| row.get(0)).unwrap();

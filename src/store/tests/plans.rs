@@ -1,6 +1,6 @@
-//! Stored plans: small, read as they were written, through removals, deleted sessions and older versions; and the backups.
+//! Stored plans: small, read back unchanged, through removals, deleted sessions and older versions; and the backups.
 
-use super::{SampleSession, TempStore, card, number, on_writer, open, scene, sound};
+use super::{SampleSession, TempStore, card, check_store, number, on_writer, open, scene};
 use crate::domain::base::damage::BackupAct;
 use crate::domain::base::damage::BackupOutcome::Deleted;
 use crate::domain::base::damage::BackupOutcome::Kept;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 const SECRET: &str = "xyzzyplughsecret";
 
-/// A plan like those of a long conversation: a window of turns, a hundred far ones, a range; nothing repeats but what does.
+/// A plan like those of a long conversation: a window of turns, a hundred older ones, a range; little repeats.
 fn plan(turn: u64, window: u64, title: &str) -> String {
     let key = |what: &str, n: u64| Hash::of(format!("{what}{n}").as_bytes()).to_string();
     let row = |n: u64| {
@@ -57,7 +57,7 @@ fn read(store: &Store, id: Hash) -> String {
 }
 
 #[test]
-fn a_turn_takes_few_bytes_however_long_the_conversation() {
+fn a_turn_takes_few_bytes_in_a_long_conversation() {
     for (window, most) in [(60, 8_000), (400, 20_000)] {
         let place = TempStore::new();
         let store = place.open();
@@ -80,7 +80,7 @@ fn stands_in(folder: &Path, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn a_removed_title_goes_from_a_chain_of_plans() {
+fn a_removed_title_is_removed_from_dependent_plans() {
     let place = TempStore::new();
     let store = place.open();
     let said = format!("my password is {SECRET}, keep it");
@@ -92,7 +92,7 @@ fn a_removed_title_goes_from_a_chain_of_plans() {
         made["rows"].as_array_mut().unwrap().push(row);
         made.to_string()
     };
-    // Plans that name it stand among others, so that changed ones are dictionaries of unchanged ones.
+    // Plans that name it alternate with others, so that changed ones are dictionaries of unchanged ones.
     let text = |turn: u64| if turn.is_multiple_of(3) { quote(turn) } else { plan(turn, 5, "said") };
     (900..1_000).for_each(|turn| call(&store, &scene, id(turn), text(turn)));
     store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
@@ -105,11 +105,11 @@ fn a_removed_title_goes_from_a_chain_of_plans() {
             assert_eq!(now, text(turn));
         }
     }
-    sound(&store);
+    check_store(&store);
 }
 
 #[test]
-fn plans_that_two_sessions_made_outlive_one_of_them() {
+fn a_plan_of_two_sessions_survives_deleting_one() {
     let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
@@ -122,7 +122,7 @@ fn plans_that_two_sessions_made_outlive_one_of_them() {
     assert_eq!(number(&store, "SELECT count(*) FROM plan"), 0);
 }
 
-/// A store that the version before the present schema wrote, with its plans.
+/// A store written by the version before the current schema, with its plans.
 fn older(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
     let packed =
         std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
@@ -136,7 +136,7 @@ fn older(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
 }
 
 #[test]
-fn plans_of_an_older_store_read_the_same_before_during_and_after() {
+fn plans_of_an_older_store_read_the_same_during_conversion() {
     let place = TempStore::new();
     let (path, plans) = older(&place);
     assert!(plans.len() > 4);
@@ -144,26 +144,26 @@ fn plans_of_an_older_store_read_the_same_before_during_and_after() {
     let same = |store: &Store| plans.iter().for_each(|(id, text)| assert_eq!(&read(store, *id), text));
     same(&store);
     let mut steps = 0;
-    while store.move_plans().unwrap() > 0 {
+    while store.convert_plans().unwrap() > 0 {
         same(&store);
-        // What was moved stays moved, whenever a program ends.
+        // Converted plans stay converted, whenever a program ends.
         store = open(&path).store;
         steps += 1;
     }
     same(&store);
     assert!(steps <= plans.len());
-    assert_eq!(store.plans_to_move().unwrap(), (0, plans.len() as u64));
+    assert_eq!(store.unconverted_plans().unwrap(), (0, plans.len() as u64));
     let (small, large) =
         (number(&store, "SELECT sum(length(body)) FROM plan"), number(&store, "SELECT sum(size) FROM plan"));
     assert!(small * 3 < large, "{small} of {large}");
     let session = store.sessions().unwrap()[0].id;
-    sound(&store);
+    check_store(&store);
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM plan"), 0);
 }
 
 #[test]
-fn an_older_store_shrinks_beside_the_work() {
+fn an_older_store_is_converted_in_the_background() {
     let place = TempStore::new();
     let (path, _) = older(&place);
     let conn = rusqlite::Connection::open(&path).unwrap();
@@ -177,16 +177,16 @@ fn an_older_store_shrinks_beside_the_work() {
     let before = std::fs::metadata(&path).unwrap().len();
     let store = open(&path).store;
     let (said, heard) = std::sync::mpsc::channel();
-    store.renew(move |sentence| said.send(sentence).unwrap());
+    store.start_conversion(move |sentence| said.send(sentence).unwrap());
     let told: Vec<String> = heard.iter().collect();
     assert!(told.last().is_some_and(|said| said.contains("smaller form")), "{told:?}");
-    assert_eq!(store.plans_to_move().unwrap().0, 0);
+    assert_eq!(store.unconverted_plans().unwrap().0, 0);
     assert!(std::fs::metadata(&path).unwrap().len() * 4 < before);
-    sound(&store);
+    check_store(&store);
 }
 
 #[test]
-fn backups_are_counted_and_hold_the_plans_once() {
+fn only_the_newest_of_the_kept_backups_has_plans() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -216,14 +216,14 @@ fn backups_are_counted_and_hold_the_plans_once() {
 }
 
 #[test]
-fn what_was_removed_can_be_removed_from_backups_too() {
+fn removed_text_can_be_removed_from_backups() {
     for act in [BackupAct::Rewrite, BackupAct::Delete] {
         let place = TempStore::new();
         let store = place.open();
         let (one, two) = (scene(&store, [SECRET, "b", "c"]), scene(&store, [SECRET, "e", "f"]));
         let three = scene(&store, ["kept", "b", "c"]);
         store.backup(3).unwrap();
-        // As after a start without a backup: nobody removed this one.
+        // As after a start without a backup: nothing was removed.
         on_writer(&store, move |conn| {
             conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
             conn.execute("DELETE FROM session WHERE id = ?1", [three.session]).unwrap();

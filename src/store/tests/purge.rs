@@ -1,6 +1,6 @@
-//! What is deleted is gone from every byte of the file and its log.
+//! Deleted text is gone from every byte of the file and its log.
 
-use super::{SampleSession, TempStore, card, node, number, on_writer, scene, sound};
+use super::{SampleSession, TempStore, card, check_store, node, number, on_writer, scene};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunStatus;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 const SECRET: &str = "xyzzyplughsecret";
 
-/// How often the secret stands in the files of a folder, in any case (the search index folds it).
+/// How often the secret occurs in the files of a folder, ignoring case (the search index folds it).
 fn hits(folder: &Path) -> usize {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -103,7 +103,7 @@ fn a_removed_message_leaves_no_trace() {
             Write::PutTrace { session, trace },
             Write::PutPlan { id: run.plan, branch: scene.branch, body: plan },
             Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]),
-            Write::Title { session, title: said.clone() },
+            Write::SetTitle { session, title: said.clone() },
         ])
         .unwrap();
     assert!(hits(place.path().parent().unwrap()) > 8);
@@ -127,12 +127,12 @@ fn a_removed_message_leaves_no_trace() {
     assert_eq!((card.messages, card.title.as_str()), (402, "untitled"));
     let body = store.plan_by_prefix(&run.plan.to_string()).unwrap().remove(0).1;
     assert!(body.contains("\"stays\"") && body.contains("\"system\"") && body.contains(&first.key.to_string()));
-    sound(&store);
+    check_store(&store);
     store.write(vec![Write::Tombstone { session, nodes }]).unwrap();
     assert_eq!(store.session(session).unwrap().unwrap().messages, 402);
 }
 
-/// Enough other messages for the index to merge what it holds of the secret.
+/// Enough other messages for the index to merge its entries of the secret.
 fn filler(store: &Store, scene: &SampleSession) {
     for group in 0..40 {
         let words = |n: u32| format!("filler {group} {n} {}", "lorem ipsum dolor sit amet ".repeat(20));
@@ -142,7 +142,7 @@ fn filler(store: &Store, scene: &SampleSession) {
 }
 
 #[test]
-fn a_deleted_session_leaves_what_others_share() {
+fn deleting_a_session_keeps_texts_that_others_share() {
     let place = TempStore::new();
     let store = place.open();
     let one = scene(&store, [SECRET, "answer", "more"]);
@@ -167,13 +167,13 @@ fn a_deleted_session_leaves_what_others_share() {
     assert_eq!(number(&store, "SELECT count(*) FROM plan"), 1);
     assert!(store.heads(one.session).unwrap().is_empty() && store.session(one.session).unwrap().is_none());
     assert_eq!(store.heads(two.session).unwrap().len(), 4);
-    sound(&store);
-    // A small session beside a large one is overwritten in the index; else the index is filled again.
+    check_store(&store);
+    // A small session beside a large one is overwritten in the index; otherwise the index is rebuilt.
     filler(&store, &two);
     let three = scene(&store, [SECRET, "answer", SECRET]);
     store.write(vec![Write::DeleteSession(three.session)]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
-    sound(&store);
+    check_store(&store);
     store.write(vec![Write::DeleteSession(two.session)]).unwrap();
     for table in ["node", "branch", "plan_run", "plan", "body", "search_docsize"] {
         let sql = format!("SELECT count(*) FROM {table}");
@@ -199,7 +199,7 @@ fn a_purge_waits_for_readers_and_says_so() {
     let store = place.open();
     assert!(store.purge_pending(), "a later start knows");
     other.execute_batch("COMMIT").unwrap();
-    // The next job of the writer, or a second without one, cuts the log off.
+    // The writer truncates the log on its next job, or after a second without one.
     let began = std::time::Instant::now();
     while store.purge_pending() {
         assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is done by itself");
@@ -209,7 +209,7 @@ fn a_purge_waits_for_readers_and_says_so() {
 }
 
 #[test]
-fn an_index_that_holds_removed_words_is_not_taken_in() {
+fn an_index_with_removed_words_is_rejected() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, [SECRET, "answer", "more"]);
@@ -217,13 +217,13 @@ fn an_index_that_holds_removed_words_is_not_taken_in() {
     let keys: Vec<Hash> = scene.nodes.iter().map(|node| node.head.key).collect();
     let put = |before: Option<Hash>, keys: &[Hash]| {
         let (keys, body) = (keys.to_vec(), vec![1, 2, 3]);
-        store.write(vec![Write::PutTail { session, before, keys, body }]).unwrap();
-        store.shelf_tail(session).unwrap()
+        store.write(vec![Write::PutIndexTail { session, before, keys, body }]).unwrap();
+        store.index_tail(session).unwrap()
     };
     assert_eq!(put(Some(Hash::of(b"another")), &keys), None, "it continues nothing that is there");
     assert_eq!(put(None, &keys), Some((None, vec![1, 2, 3])));
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
-    assert_eq!(store.shelf_tail(session).unwrap(), None, "it goes with the message");
+    assert_eq!(store.index_tail(session).unwrap(), None, "it goes with the message");
     assert_eq!(put(None, &keys), None, "a program that does not know yet cannot bring it back");
     assert!(put(None, &keys[1..]).is_some());
     store.write(vec![Write::DeleteSession(session)]).unwrap();
@@ -231,7 +231,7 @@ fn an_index_that_holds_removed_words_is_not_taken_in() {
 }
 
 #[test]
-fn acts_forget_what_is_gone_and_nothing_else() {
+fn operations_forget_exactly_the_removed_text() {
     let place = TempStore::new();
     let store = place.open();
     let said = format!("my password is {SECRET}, keep it");
@@ -245,7 +245,7 @@ fn acts_forget_what_is_gone_and_nothing_else() {
     let title = |before: &str, after: &str| Change::Title { before: before.into(), after: after.into() };
     let changes = vec![tag(gone, "start"), tag(stays, "promise"), tag(stays, &said), title("A talk", &said)];
     let act = Operation { seq: 0, session, what: format!("renamed to {said}"), changes, undone: false, at: 1 };
-    store.write(vec![Write::PutOp(Box::new(act))]).unwrap();
+    store.write(vec![Write::PutOperation(Box::new(act))]).unwrap();
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
     assert_eq!(store.ops(session).unwrap()[0].changes, [tag(stays, "promise"), title("A talk", "untitled")]);
@@ -260,8 +260,8 @@ fn segments_of_an_index_follow_one_another() {
     let put = |segment: u32, before: Option<&str>, name: &str| {
         let (before, digest) = (before.map(digest), digest(name));
         let (header, lists) = (name.as_bytes().to_vec(), vec![(7, name.as_bytes().to_vec())]);
-        store.write(vec![Write::PutShelf { session, segment, before, digest, header, lists }]).unwrap();
-        let known = store.shelf(session).unwrap();
+        store.write(vec![Write::PutIndexSegment { session, segment, before, digest, header, lists }]).unwrap();
+        let known = store.index_segments(session).unwrap();
         assert_eq!(store.postings(session, &[7]).unwrap().len(), known.len());
         known.iter().map(|(_, header)| String::from_utf8(header.clone()).unwrap()).collect::<Vec<_>>().join(" ")
     };

@@ -1,4 +1,4 @@
-//! Every write comes back as it was.
+//! Every write reads back unchanged.
 
 use super::{TempStore, branch, card, node, number, scene};
 use crate::domain::base::hash::Hash;
@@ -39,7 +39,7 @@ fn parts() -> impl Strategy<Value = Part> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn contents_come_back_exactly(all in proptest::collection::vec(parts(), 0..6), null in any::<bool>()) {
+    fn contents_read_back_unchanged(all in proptest::collection::vec(parts(), 0..6), null in any::<bool>()) {
         let place = TempStore::new();
         let store = place.open();
         let scene = scene(&store, ["a", "b", "c"]);
@@ -50,7 +50,7 @@ proptest! {
         prop_assert_eq!(&read[0], &node);
         let indexed = number(&store, "SELECT count(*) FROM search_docsize");
         prop_assert_eq!(indexed, 4);
-        super::sound(&store);
+        super::check_store(&store);
     }
 }
 
@@ -71,7 +71,7 @@ fn sessions_and_their_counters() {
         .write(vec![
             Write::PutNodes { session, nodes: vec![late] },
             Write::PutBranch(Box::new(other)),
-            Write::Title { session, title: "Named".into() },
+            Write::SetTitle { session, title: "Named".into() },
             Write::UseSession(two.session),
             Write::UseSession(session),
             Write::UseBranch(one.branch),
@@ -84,8 +84,8 @@ fn sessions_and_their_counters() {
     assert_eq!(store.last_session().unwrap(), Some(session));
     assert_eq!(store.last_branch(session).unwrap(), Some(second));
     assert_eq!(store.last_branch(two.session).unwrap(), None);
-    store.write(vec![Write::Archive { branch: second, archived: true }]).unwrap();
-    store.write(vec![Write::Archive { branch: second, archived: true }]).unwrap();
+    store.write(vec![Write::ArchiveBranch { branch: second, archived: true }]).unwrap();
+    store.write(vec![Write::ArchiveBranch { branch: second, archived: true }]).unwrap();
     assert_eq!(store.session(session).unwrap().unwrap().branches, 1);
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(store.last_session().unwrap(), Some(two.session));
@@ -94,7 +94,7 @@ fn sessions_and_their_counters() {
 }
 
 #[test]
-fn nodes_in_order_and_large_texts_once() {
+fn nodes_are_ordered_and_large_texts_stored_once() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -115,7 +115,7 @@ fn nodes_in_order_and_large_texts_once() {
 }
 
 #[test]
-fn a_known_key_is_passed_over_and_its_children_find_it() {
+fn a_node_with_a_known_key_is_skipped_and_its_children_attach() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -185,8 +185,8 @@ fn branches_with_everything_on_them() {
             Write::SetOverrides { branch: id, overrides: Box::new(overrides.clone()) },
             Write::SetAnchor { branch: id, anchor: Some(anchor.clone()) },
             Write::SetReply { branch: id, reply },
-            Write::Name { branch: id, name: name.clone() },
-            Write::Archive { branch: id, archived: true },
+            Write::RenameBranch { branch: id, name: name.clone() },
+            Write::ArchiveBranch { branch: id, archived: true },
             Write::MoveHead { branch: id, expect, head },
             Write::PutMark { branch: id, target: mark("z", 1).target, expect: Some(1), mark: Some(mark("z", 2)) },
             Write::PutMark { branch: id, target: mark("a", 4).target, expect: Some(4), mark: None },
@@ -236,7 +236,7 @@ fn states_and_operations() {
 
     let op = |what: &str| {
         let changes = vec![Change::Title { before: "a".into(), after: what.into() }];
-        Write::PutOp(Box::new(Operation { seq: 0, session, what: what.into(), changes, undone: false, at: 1 }))
+        Write::PutOperation(Box::new(Operation { seq: 0, session, what: what.into(), changes, undone: false, at: 1 }))
     };
     store.write(vec![op("one"), op("two")]).unwrap();
     let ops = store.ops(session).unwrap();
@@ -251,7 +251,7 @@ fn states_and_operations() {
 }
 
 #[test]
-fn what_a_turn_touched_is_written_once() {
+fn touches_of_a_turn_are_written_once() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
@@ -375,7 +375,7 @@ fn plans_traces_usage_counts_settings() {
             put("two", Some(ToolStatus::Ok)),
             Write::PutUsage(Box::new(report.clone())),
             Write::PutCounts(vec![(key, Encoding::O200kBase, 7), (key, Encoding::Cl100kBase, 8)]),
-            Write::Setting { key: "trust".into(), value: Some("yes".into()) },
+            Write::SetValue { key: "trust".into(), value: Some("yes".into()) },
         ])
         .unwrap();
     assert_eq!(store.plan_by_prefix("ab").unwrap(), [(plan, "{\"a\":1}".to_owned())]);
@@ -386,7 +386,7 @@ fn plans_traces_usage_counts_settings() {
     let counts = store.counts(&[key, other], Encoding::O200kBase).unwrap();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(key, 7)]);
     assert_eq!(store.setting("trust").unwrap().as_deref(), Some("yes"));
-    store.write(vec![Write::Setting { key: "trust".into(), value: None }]).unwrap();
+    store.write(vec![Write::SetValue { key: "trust".into(), value: None }]).unwrap();
     assert_eq!(store.setting("trust").unwrap(), None);
 }
 
@@ -425,8 +425,8 @@ fn an_unknown_target_changes_nothing() {
     let scene = scene(&store, ["a", "b", "c"]);
     let gone = BranchId(Uuid::now_v7());
     let result = store.write(vec![
-        Write::Title { session: scene.session, title: "half".into() },
-        Write::Name { branch: gone, name: "x".into() },
+        Write::SetTitle { session: scene.session, title: "half".into() },
+        Write::RenameBranch { branch: gone, name: "x".into() },
     ]);
     assert!(matches!(result, Err(StoreError::Moved)), "{result:?}");
     assert_eq!(store.session(scene.session).unwrap().unwrap().title, "A talk");
@@ -440,7 +440,7 @@ fn an_unknown_target_changes_nothing() {
 }
 
 #[test]
-fn vectors_are_kept_by_model_and_text() {
+fn vectors_are_stored_by_model_and_text() {
     let place = TempStore::new();
     let store = place.open();
     let keys = [Hash::of(b"one"), Hash::of(b"two"), Hash::of(b"three")];

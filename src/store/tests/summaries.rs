@@ -1,6 +1,6 @@
 //! Summaries come back as they were, the views have the old column names, and removal takes their texts.
 
-use super::{SampleSession, TempStore, number, on_writer, scene, sound};
+use super::{SampleSession, TempStore, check_store, number, on_writer, scene};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::store::Store;
@@ -52,7 +52,7 @@ fn round_trip_views_and_figures() {
     let put = |summary: &Summary, at| Write::PutSummary { session, summary: Box::new(summary.clone()), at };
     store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
     assert_eq!(store.summaries(session).unwrap(), [lane.clone(), whole.clone()]);
-    let figures = store.compressions(session).unwrap();
+    let figures = store.summary_figures(session).unwrap();
     assert_eq!(
         figures.iter().map(|f| (f.original, f.compressed, f.at)).collect::<Vec<_>>(),
         [(500, 50, 7), (500, 50, 8), (500, 50, 9)]
@@ -67,7 +67,7 @@ fn round_trip_views_and_figures() {
 }
 
 #[test]
-fn a_branch_uses_them_by_compare_and_swap() {
+fn summaries_of_a_branch_change_by_compare_and_swap() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
@@ -79,7 +79,7 @@ fn a_branch_uses_them_by_compare_and_swap() {
 }
 
 #[test]
-fn removal_takes_the_text_and_leaves_id_and_hashes() {
+fn removal_deletes_the_text_and_keeps_id_and_hashes() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["question", "answer", "more"]);
@@ -94,7 +94,7 @@ fn removal_takes_the_text_and_leaves_id_and_hashes() {
     assert_eq!(left[0], small);
     assert_eq!(left[1], Summary { text: None, kept: Vec::new(), ..large });
     assert_eq!(number(&store, "SELECT count(*) FROM summaries"), 1);
-    sound(&store);
+    check_store(&store);
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     for sql in ["SELECT count(*) FROM capsule", "SELECT count(*) FROM capsule_cover", "SELECT count(*) FROM metrics"] {
         assert_eq!(number(&store, sql), 0, "{sql}");

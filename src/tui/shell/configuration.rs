@@ -193,7 +193,7 @@ mod tests {
         for yes in [true, false, true] {
             let other = config(home.path(), ("X", "y"));
             let digest = other.folder.as_ref().and_then(|card| card.digest).unwrap();
-            assert!(other.say_to_folder(digest, yes).unwrap());
+            assert!(other.record_folder_answer(digest, yes).unwrap());
             let heard = touched.recv_timeout(std::time::Duration::from_mins(1));
             assert!(matches!(heard, Ok(crate::tui::msg::Msg::Config(crate::tui::msg::ConfigMsg::Changed))), "{yes}");
             reading.again(false, None).unwrap().unwrap();

@@ -6,7 +6,7 @@ use super::{configuration, links};
 use crate::config::commands::args::Global;
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
-use crate::config::settings::LinksWish;
+use crate::config::settings::LinksChoice;
 use crate::domain::base::damage::{Damage, StartWith};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
@@ -32,9 +32,9 @@ impl Setup {
             demo,
             policies: config.policies.keys().cloned().collect(),
             links: match config.settings.screen.links {
-                LinksWish::Auto => links::known(&|name| config.env.get(name)),
-                LinksWish::On => true,
-                LinksWish::Off => false,
+                LinksChoice::Auto => links::known(&|name| config.env.get(name)),
+                LinksChoice::On => true,
+                LinksChoice::Off => false,
             },
             notices: config.notes.iter().cloned().chain(problems).collect(),
             config: Some(config.clone()),

@@ -360,7 +360,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
 
 /// The end of a turn.
 #[derive(Debug)]
-pub(crate) struct Closed {
+pub(crate) struct AnswerEnd {
     pub(crate) draft: Option<Draft>,
     pub(crate) failure: Option<Failure>,
 }
@@ -490,8 +490,8 @@ impl Client {
         let at =
             self.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch));
         match &self.seen[at] {
-            Event::Turn(TurnEvent::Closed { draft, failure, .. }) => {
-                Closed { draft: draft.clone(), failure: failure.clone() }
+            Event::Turn(TurnEvent::AnswerEnd { draft, failure, .. }) => {
+                AnswerEnd { draft: draft.clone(), failure: failure.clone() }
             }
             other => panic!("{other:?}"),
         }

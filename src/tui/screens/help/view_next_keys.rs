@@ -83,7 +83,7 @@ const MANY: usize = 9;
 fn cells(look: &ViewContext<'_>) -> Vec<Cell> {
     let model = look.model;
     let typed = &model.input.sequence;
-    let mut keys: Vec<_> = model.keys.going_on(typed, &model.places()).into_iter().collect();
+    let mut keys: Vec<_> = model.keys.continuations(typed, &model.places()).into_iter().collect();
     let grouped = keys.len() >= MANY;
     if grouped {
         keys.sort_by_key(|(_, binding)| binding.run.group());

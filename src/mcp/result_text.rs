@@ -1,5 +1,5 @@
-//! What a server gave back, as words for the model: cleaned, bounded, with what is no text named.
-//! Not for: getting it (`call`).
+//! Renders a server's result as text for the model: cleaned, bounded, with other content named.
+//! Not for: calling (`call`).
 
 use crate::domain::tool::mcp::{cut, plain};
 use crate::domain::tool::trace::{ToolOutput, ToolStatus};
@@ -8,17 +8,17 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 /// Most characters of an error.
-const ERROR: usize = 600;
-/// How it begins that an address was not reached.
+const MAX_ERROR: usize = 600;
+/// The beginning of the error for a URL that could not be reached.
 pub(super) const UNREACHED: &str = "no connection to ";
 
-/// A call that did not do what was asked.
+/// The output of a call that failed.
 pub(super) fn failed(why: &str) -> ToolOutput {
     let body = format!("Failed: {}", plain(why).0);
     ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
 }
 
-/// An error with its causes, each said once.
+/// An error with its causes, without repetitions.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -29,11 +29,11 @@ pub(super) fn chain(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    told(&plain(&said).0.replace('\n', " ")).chars().take(ERROR).collect()
+    plain_error(&plain(&said).0.replace('\n', " ")).chars().take(MAX_ERROR).collect()
 }
 
-/// An error of the protocol's crate without the names of its types, in words that a person can act on.
-fn told(said: &str) -> String {
+/// An error of the protocol's crate without type names, in words that a person can act on.
+fn plain_error(said: &str) -> String {
     let inner = match said.split_once("Transport [") {
         Some((_, rest)) => rest.split_once("] error: ").map_or(said, |(_, inner)| inner),
         None => said,
@@ -46,15 +46,15 @@ fn told(said: &str) -> String {
     }
 }
 
-/// The words of a result, at most about `limit` bytes.
+/// The text of a result, at most about `limit` bytes.
 pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(block).collect();
-    // Structured content says again what the text says, where there is text.
+    // Structured content repeats the text, if there is text.
     if let Some(value) = result.structured_content.as_ref().filter(|_| parts.is_empty()) {
         parts.push(serde_json::to_string_pretty(value).unwrap_or_default());
     }
     if parts.is_empty() {
-        parts.push("[the tool said nothing]".into());
+        parts.push("[the tool returned no output]".into());
     }
     let (text, gone) = plain(&parts.join("\n"));
     let full_bytes = text.len() as u64;
@@ -72,21 +72,21 @@ fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => {
-            format!("[an image, {}, about {} bytes: not sent on]", image.mime_type, bytes(&image.data))
+            format!("[an image, {}, about {} bytes: not passed on]", image.mime_type, bytes(&image.data))
         }
         ContentBlock::Audio(audio) => {
-            format!("[a sound, {}, about {} bytes: not sent on]", audio.mime_type, bytes(&audio.data))
+            format!("[audio, {}, about {} bytes: not passed on]", audio.mime_type, bytes(&audio.data))
         }
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::TextResourceContents { uri, text, .. } => format!("[the resource {uri}]\n{text}"),
             ResourceContents::BlobResourceContents { uri, blob, mime_type, .. } => {
-                let kind = mime_type.as_deref().unwrap_or("of no named kind");
-                format!("[the resource {uri}, {kind}, about {} bytes: not sent on]", bytes(blob))
+                let kind = mime_type.as_deref().unwrap_or("of an unknown type");
+                format!("[the resource {uri}, {kind}, about {} bytes: not passed on]", bytes(blob))
             }
-            _ => "[a resource of an unknown kind: not sent on]".into(),
+            _ => "[a resource of an unknown type: not passed on]".into(),
         },
         ContentBlock::ResourceLink(link) => format!("[a link to the resource {}: {}]", link.name, link.uri),
-        _ => "[something of an unknown kind: not sent on]".into(),
+        _ => "[content of an unknown type: not passed on]".into(),
     }
 }
 
@@ -95,9 +95,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_addresses_name_no_types() {
+    fn url_errors_name_no_types() {
         let all = |inner: &str| {
-            told(&format!(
+            plain_error(&format!(
                 "Send message error Transport [a::Tap<b::Worker<c::Client>>] error: {inner}, when send initialize request"
             ))
         };
@@ -107,6 +107,6 @@ mod tests {
             all("unexpected server response: HTTP 404 Not Found"),
             "unexpected server response: HTTP 404 Not Found"
         );
-        assert_eq!(told("it said [no] error: x"), "it said [no] error: x");
+        assert_eq!(plain_error("it said [no] error: x"), "it said [no] error: x");
     }
 }

@@ -15,12 +15,12 @@ pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 /// Runs commands with an engine that the full-screen program uses too. Their tickets start at [`Ticket::COMMANDS`], and
 /// the events contain only the answers to them.
 #[must_use]
-pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandRunner {
+pub fn command_runner(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;
     Box::new(move |args, events| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut client = Client::new(&*door, events, Vec::new());
-        client.go_on_from(next);
+        client.continue_from(next);
         let io = Io {
             out: &mut out,
             err: &mut err,
@@ -37,7 +37,7 @@ pub fn inside(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandR
         let mut run = Run { global: &args.global, config: &config, client, io, formats: &formats };
         let result = run.command(args);
         let code = finish(result, &mut run.io);
-        next = run.client.reached();
+        next = run.client.next_ticket();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let err =
             text(err).lines().map(|line| line.strip_prefix("pleach: ").unwrap_or(line)).collect::<Vec<_>>().join("\n");

@@ -1,20 +1,20 @@
-//! Characters that a server cut in two. JSON writes a character beyond the basic plane as two escaped halves, and a server
-//! that cuts its text by UTF-16 units sends one half in one object and the other half in the next.
-//! Not for: what an object says (`chunk`).
+//! Joins characters that a server split in two. JSON writes a character beyond the basic plane as two escaped surrogate
+//! halves. A server that splits its text by UTF-16 units sends one half in one object and the other half in the next.
+//! Not for: the meaning of an object (`chunk`).
 //!
-//! `serde_json` refuses an object with a lone half. Such an object is read again with each lone half written as two
-//! characters: `MARK`, which no text should hold, and a private one that stands for the half. A [`Joiner`] for each text
-//! that grows over several objects puts halves together again.
+//! `serde_json` rejects an object with a lone half. Such an object is read again with each lone half written as two
+//! characters: `MARK`, which should not occur in any text, and a private-use character for the half. A [`Joiner`] for
+//! each text that grows over several objects joins the halves.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A noncharacter. Where a text holds it nevertheless, it is written twice.
+/// A noncharacter. If a text contains it anyway, it is written twice.
 const MARK: char = '\u{FDD0}';
-/// The private character for U+D800; the others follow.
+/// The private-use character for U+D800; the others follow.
 const FIRST: u32 = 0x10_0000;
 
-/// An object as it came.
+/// A parsed object.
 pub struct Parsed {
     value: Value,
     marked: bool,
@@ -27,7 +27,7 @@ impl From<Value> for Parsed {
 }
 
 impl Parsed {
-    /// Reads one JSON value; none where it cannot be read even so.
+    /// Reads one JSON value; `None` if it is invalid even with its lone halves marked.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         if let Ok(value) = serde_json::from_str(text) {
@@ -38,13 +38,13 @@ impl Parsed {
         }
     }
 
-    /// The value; where [`Self::marked`], its texts are for a [`Joiner`] or [`lossy`].
+    /// The value. If [`Self::marked`], pass its texts through a [`Joiner`] or [`lossy`].
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Whether it held lone halves.
+    /// Whether it contained lone halves.
     #[must_use]
     pub fn marked(&self) -> bool {
         self.marked
@@ -61,7 +61,7 @@ impl Parsed {
         Cow::Owned(value)
     }
 
-    /// The elements of an array, else the value alone.
+    /// The elements of an array, otherwise the value alone.
     #[must_use]
     pub fn elements(self) -> Vec<Self> {
         let marked = self.marked;
@@ -81,7 +81,7 @@ fn each_text(value: &mut Value, change: &dyn Fn(&mut String)) {
     }
 }
 
-/// The JSON with each lone half marked; none where it has no lone half.
+/// The JSON with each lone half marked; `None` if it contains no lone half.
 fn marked(json: &str) -> Option<String> {
     let mut out = String::with_capacity(json.len() + 16);
     let (mut rest, mut any) = (json, false);
@@ -107,7 +107,7 @@ fn marked(json: &str) -> Option<String> {
                     out.extend([MARK, MARK]);
                     6
                 }
-                // The backslash and what it escapes, so that `\\\\u` is not taken for an escape.
+                // Skips the backslash and the character it escapes, so that `\\\\u` is not taken for an escape.
                 _ => {
                     let taken = rest.chars().take(2).map(char::len_utf8).sum();
                     out.push_str(&rest[..taken]);
@@ -121,7 +121,7 @@ fn marked(json: &str) -> Option<String> {
     any.then_some(out)
 }
 
-/// The unit that an escape at the beginning of a text stands for.
+/// The UTF-16 unit of an escape at the beginning of a text.
 fn escaped(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
@@ -144,7 +144,7 @@ pub fn lossy(text: &str) -> String {
     plain
 }
 
-/// Puts a text together that comes in pieces.
+/// Joins the pieces of a text.
 #[derive(Default)]
 pub struct Joiner {
     high: Option<u16>,
@@ -152,7 +152,7 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Takes the next piece; gives what is whole. A first half at its end waits for the next piece.
+    /// Takes the next piece and returns the complete text so far. A first half at its end waits for the next piece.
     pub fn push(&mut self, piece: &str, marked: bool) -> String {
         if piece.is_empty() || (!marked && self.high.is_none()) {
             return piece.to_owned();
@@ -172,14 +172,14 @@ impl Joiner {
         whole
     }
 
-    /// The text is over: what stands for a first half that still waits.
+    /// Ends the text; returns a replacement character if a first half is still waiting.
     pub fn end(&mut self) -> &'static str {
         let waits = self.high.take().is_some();
         self.lost += u32::from(waits);
         if waits { "\u{FFFD}" } else { "" }
     }
 
-    /// Halves so far that had no partner; each stands as U+FFFD.
+    /// Unpaired halves so far; each was replaced with U+FFFD.
     #[must_use]
     pub fn lost(&self) -> u32 {
         self.lost
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// UTF-16 units as a JSON text.
+    /// UTF-16 units as a JSON string.
     fn json(units: &[u16]) -> String {
         let escaped: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
         format!("\"{}\"", escaped.concat())
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_half_stays() {
+    fn other_escapes_are_unchanged() {
         for text in [r#"{"a":"\\ud83d"}"#, r#"{"a":"\ud83d\ude00"}"#, r#"["\ufdd0","x"]"#] {
             let parsed = Parsed::read(text).unwrap();
             assert!(!parsed.marked());
@@ -258,7 +258,7 @@ mod tests {
         }
 
         #[test]
-        fn a_half_alone_is_replaced_and_counted(units in proptest::collection::vec(prop_oneof![
+        fn a_lone_surrogate_is_replaced_and_counted(units in proptest::collection::vec(prop_oneof![
             Just(0x61_u16), Just(0xD83D), Just(0xDE00), Just(0xFDD0), any::<u16>()
         ], 0..12), at in 0_usize..12) {
             let at = at.min(units.len());

@@ -1,10 +1,10 @@
-//! What a server needs and does not find, looked at without starting it.
+//! Checks the requirements of a server without starting it.
 //! Not for: starting one (`server_process`).
 
 use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
 use std::path::Path;
 
-/// What is missing for a server to be started, and what to do; nothing where it could be.
+/// What is missing to start a server, and what to do; `None` if it could be started.
 #[must_use]
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
@@ -14,7 +14,7 @@ pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     };
     let own = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
     let path: Option<std::ffi::OsString> = own.or_else(|| std::env::var_os("PATH"));
-    // As it was written: a variable in it may be a secret.
+    // As written in the settings: the value of a variable may be a secret.
     let shown = spec.shown.split_whitespace().next().unwrap_or_default();
     if !folder.is_dir() {
         return Some(("the folder it should run in was not found".into(), "Correct its cwd.".into()));
@@ -34,7 +34,7 @@ fn runs(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// Which endings make a program of a file is the system's affair there.
+/// On other systems, which files are executable is left to the system.
 #[cfg(not(unix))]
 fn runs(_: &Path) -> bool {
     true
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_looked_for_where_it_would_be_started() {
+    fn a_program_is_searched_where_it_would_be_started() {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().display().to_string();
         let file = folder.path().join("tool");

@@ -1,4 +1,4 @@
-//! What stands in for servers in a program that was built without the protocol: each one says so.
+//! The substitute for servers in a program built without MCP support: each one reports that.
 //! Not for: a program with it (`servers`).
 
 use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
@@ -49,7 +49,7 @@ mod tests {
     use crate::domain::tool::mcp::Origin;
 
     #[test]
-    fn each_server_says_that_it_cannot_be_used_here() {
+    fn each_server_reports_missing_support() {
         let servers = NoServers::default();
         servers.set(&[ServerSpec {
             name: "s".into(),
