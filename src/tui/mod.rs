@@ -367,9 +367,14 @@ impl Workbench {
                 self.painted = None;
             }
             // The rest concerns only the model.
-            Msg::Terminal(TerminalMsg::Background(None) | TerminalMsg::Focus(_)) => {}
-            Msg::Process(ProcessMsg::Suspend | ProcessMsg::Resumed) | Msg::Engine(_) | Msg::Tick(_) => {}
-            Msg::Input(_) | Msg::Config(_) | Msg::Frame(_) | Msg::Done(_) => {}
+            Msg::Terminal(TerminalMsg::Background(None) | TerminalMsg::Focus(_))
+            | Msg::Process(ProcessMsg::Suspend | ProcessMsg::Resumed)
+            | Msg::Engine(EngineMsg::Event(_) | EngineMsg::TourEvent(..))
+            | Msg::Tick(_)
+            | Msg::Input(_)
+            | Msg::Config(_)
+            | Msg::Frame(_)
+            | Msg::Done(_) => {}
         }
         if self.opening() && writes(&msg) {
             self.early.push(msg);
@@ -470,8 +475,14 @@ fn writes(msg: &Msg) -> bool {
         Msg::Input(Input::Key(chord)) => {
             chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j'))
         }
-        Msg::Input(Input::Mouse(_)) | Msg::Tick(_) | Msg::Terminal(_) | Msg::Process(_) => false,
-        Msg::Config(_) | Msg::Engine(_) | Msg::Frame(_) | Msg::Done(_) => false,
+        Msg::Input(Input::Mouse(_))
+        | Msg::Tick(_)
+        | Msg::Terminal(_)
+        | Msg::Process(_)
+        | Msg::Config(_)
+        | Msg::Engine(_)
+        | Msg::Frame(_)
+        | Msg::Done(_) => false,
     }
 }
 

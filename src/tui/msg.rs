@@ -180,9 +180,14 @@ impl Taken {
             Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) => {
                 matches!(**event, Event::Turn(TurnEvent::Stream { .. }))
             }
-            Msg::Engine(EngineMsg::Gone) => false,
-            Msg::Tick(_) | Msg::Input(_) | Msg::Terminal(_) | Msg::Process(_) => false,
-            Msg::Config(_) | Msg::Frame(_) | Msg::Done(_) => false,
+            Msg::Engine(EngineMsg::Gone)
+            | Msg::Tick(_)
+            | Msg::Input(_)
+            | Msg::Terminal(_)
+            | Msg::Process(_)
+            | Msg::Config(_)
+            | Msg::Frame(_)
+            | Msg::Done(_) => false,
         };
         Self { pressed: matches!(msg, Msg::Input(_)), words }
     }

@@ -97,7 +97,7 @@ fn ask_for_missing(model: &mut Model, nodes: &[NodeId], out: &mut Vec<Cmd>) {
     if !nodes.is_empty() {
         send(
             model,
-            Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }),
+            Request::Session(SessionRequest::Bodies { nodes }),
             Pending::Message(MessagePending::Contents),
             out,
         );

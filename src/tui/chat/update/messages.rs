@@ -39,8 +39,10 @@ pub(crate) fn answered(
         }
         (P::CopyTurn(order), Ok(Answer::Bodies(nodes))) => out.push(Cmd::Copy(copying::joined(&order, &nodes))),
         (P::CopyBranch, Ok(Answer::Text(text))) => out.push(Cmd::Copy(text)),
-        (P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_), result) => said(model, result),
-        (P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch, result) => said(model, result),
+        (
+            P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_) | P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch,
+            result,
+        ) => said(model, result),
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     let generation = model.plan.generation;
     send(
         model,
-        Request::Plan(PlanRequest::Replan { branch, generation, draft: draft.clone() }),
+        Request::Plan(PlanRequest::Replan { branch, generation, draft }),
         Pending::Turn(TurnPending::Plan),
         out,
     );
