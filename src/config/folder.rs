@@ -83,15 +83,15 @@ pub(super) fn find(
     };
     card.keys = layer.table.keys().cloned().collect();
     let asked: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
-    let said = FolderAnswer::read(&record(paths, workspace));
-    judge(&mut card, &asked, &said, below);
+    let decision = FolderAnswer::read(&record(paths, workspace));
+    apply_decision(&mut card, &asked, &decision, below);
     let holds = |key: &String| key == WITHOUT_APPROVAL || card.standing == SettingsFileStatus::Used;
     let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
     Some(FoundFile { card, layer: Some(Layer { table, ..layer }) })
 }
 
 /// Compares the settings that need approval with the user's decision.
-fn judge(card: &mut FolderSettings, restricted: &Table, decision: &FolderAnswer, below: &Table) {
+fn apply_decision(card: &mut FolderSettings, restricted: &Table, decision: &FolderAnswer, below: &Table) {
     let digest = digest(restricted);
     let word = (decision.digest == Some(digest)).then_some(decision.yes);
     let approved: Option<Table> = decision.approved.as_ref().and_then(|text| toml::from_str(text).ok());

@@ -431,9 +431,9 @@ mod tests {
             text("a"),
             text("b"),
             text("c"),
-            read_reasoning("t"),
-            read_reasoning("r"),
-            read_reasoning("q"),
+            thought("t"),
+            thought("r"),
+            thought("q"),
             text("d"),
             ChunkItem::Finish("stop".into()),
         ];

@@ -408,18 +408,14 @@ mod tests {
             quirk.held_in(&serde_json::json!({ "messages": messages }))
         };
         assert!(
-            contains_field(Quirk::NoSystemRole, &["developer", "user"])
-                && !contains_field(Quirk::NoSystemRole, &["user", "assistant"])
+            held(Quirk::NoSystemRole, &["developer", "user"]) && !held(Quirk::NoSystemRole, &["user", "assistant"])
         );
-        assert!(
-            contains_field(Quirk::DeveloperRole, &["system"])
-                && !contains_field(Quirk::DeveloperRole, &["developer", "user"])
-        );
+        assert!(held(Quirk::DeveloperRole, &["system"]) && !held(Quirk::DeveloperRole, &["developer", "user"]));
         for alternating in [&["system", "user", "assistant", "tool", "tool", "assistant"][..], &["user"], &[]] {
-            assert!(!contains_field(Quirk::StrictAlternation, alternating), "{alternating:?}");
+            assert!(!held(Quirk::StrictAlternation, alternating), "{alternating:?}");
         }
         for not in [&["user", "user"][..], &["system", "assistant"], &["user", "system", "user"]] {
-            assert!(contains_field(Quirk::StrictAlternation, not), "{not:?}");
+            assert!(held(Quirk::StrictAlternation, not), "{not:?}");
         }
     }
 

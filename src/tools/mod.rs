@@ -172,10 +172,10 @@ pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&
     FileChange { after: after.and(change.after), ..change }
 }
 
+mod command;
 #[cfg(test)]
 #[cfg(unix)]
 mod effect_tests;
-mod command;
 mod files;
 pub mod sandbox;
 #[cfg(test)]

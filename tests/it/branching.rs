@@ -319,7 +319,7 @@ fn undoing_a_race_never_strands_later_turns() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = raced(&mut client, main, Limits::default(), "which is better?");
+    let arms = race(&mut client, main, Limits::default(), "which is better?");
     client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
     client.say(arms[1], "on with the winner");
     let before = names(&mut client);

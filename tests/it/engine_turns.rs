@@ -66,7 +66,7 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::Turn(TurnEvent::Stream { .. }) => Some("stream"),
         Event::Session(SessionEvent::Nodes { .. }) => Some("nodes"),
         Event::Session(SessionEvent::Branch(_)) => Some("branch"),
-        Event::Turn(TurnEvent::AnswerEnd { .. }) => Some("closed"),
+        Event::Turn(TurnEvent::Closed { .. }) => Some("closed"),
         _ => None,
     }
 }

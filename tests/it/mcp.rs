@@ -385,7 +385,7 @@ impl Setup {
         let branch = self.branch;
         let ends = |event: &Event| {
             matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. }))
-                || matches!(event, Event::Turn(TurnEvent::AnswerEnd { branch: b, .. }) if *b == branch)
+                || matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch)
         };
         let at = self.client.wait(from, ends);
         let Event::Tool(ToolEvent::Approval { pending: Some(asking), .. }) = self.client.seen[at].clone() else {
@@ -438,7 +438,7 @@ fn server_tool_is_planned_approved_and_called() {
     setup.toolbox(ServerAct::List);
     let card = setup.card("s");
     assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
-    assert!(card.tools.iter().all(ToolCard::goes), "even if it was shown before approval");
+    assert!(card.tools.iter().all(ToolCard::is_sent), "even if it was shown before approval");
     assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
     let all = setup.toolbox(ServerAct::List);
     assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");

@@ -257,7 +257,7 @@ fn race_is_archived_and_undone_in_one_step() {
         client.send(arm.id, &message("Which way?")).unwrap();
     }
     assert_eq!(
-        client.seen[from..].iter().filter(|e| matches!(e, Event::Turn(TurnEvent::AnswerEnd { .. }))).count(),
+        client.seen[from..].iter().filter(|e| matches!(e, Event::Turn(TurnEvent::Closed { .. }))).count(),
         0,
         "both are open"
     );

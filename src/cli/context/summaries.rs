@@ -45,7 +45,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     }
     say_draft(run, &draft);
     let (from, to) = draft.summary.turns;
-    run.io.say(&if wish.accept {
+    run.io.say(&if args.accept {
         format!("\nAccepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
     } else {
         "\nNothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.".to_owned()

@@ -96,8 +96,8 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), 
     let fits = |at: usize| {
         let trace = &board.traces[at];
         sieve.matches(trace, board.fix(at).is_some())
-            && (!wish.failed || resolution::failed(trace))
-            && wish.tool.as_ref().is_none_or(|tool| *tool == trace.name)
+            && (!args.failed || resolution::failed(trace))
+            && args.tool.as_ref().is_none_or(|tool| *tool == trace.name)
     };
     if args.grouped {
         return groups(run, &board, &fits);

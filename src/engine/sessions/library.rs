@@ -106,7 +106,7 @@ impl Core {
         let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
         let keys = whole.branches.iter().flat_map(|branch| [draft_key(branch.id), cleared_key(branch.id)]);
-        let drafts = keys.map(|key| Write::Setting { key, value: None });
+        let drafts = keys.map(|key| Write::SetValue { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
         if let Some(old) = self.sessions.open.remove(&id) {
@@ -406,7 +406,7 @@ impl Core {
         self.sessions.branch(branch)?;
         if !self.store.read_only() && !text.is_empty() {
             let value = Some(format!("{} {text}", self.now()));
-            self.store.write(vec![Write::Setting { key: cleared_key(branch), value }])?;
+            self.store.write(vec![Write::SetValue { key: cleared_key(branch), value }])?;
         }
         Ok(Answer::Done(String::new()))
     }

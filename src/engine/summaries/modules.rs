@@ -8,7 +8,7 @@ use super::module_model::{self, ProgressReporter};
 use super::state::ModuleResult;
 use crate::code::find::cards::Sources;
 use crate::code::find::module_summary::{self, Summary};
-use crate::code::index::build::start_conversion;
+use crate::code::index::build::renew;
 use crate::code::index::records::Index;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;

@@ -68,7 +68,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     let refused = |why: &str| StoreError::Open { path: path.display().to_string(), why: why.into() };
     let gate = private::make_file(&beside(path, ".opening")).map_err(failed)?;
     lock_gate(&gate, &mut Vec::new());
-    if Owners::anyone(&owners_folder(path)) {
+    if Owners::any_alive(&owners_folder(path)) {
         return Err(refused("another pleach has the store open; close it first"));
     }
     if find_damage(path, true)?.is_none() {

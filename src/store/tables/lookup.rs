@@ -89,7 +89,7 @@ impl StoreLookup<'_> {
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
             (session, key),
-            standing,
+            node_state,
         )
     }
 
@@ -99,7 +99,7 @@ impl StoreLookup<'_> {
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE id = ?2 AND session = (SELECT n FROM session WHERE id = ?1)",
             (session, id),
-            standing,
+            node_state,
         )
     }
 

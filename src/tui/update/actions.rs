@@ -104,7 +104,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
         A::Doctor => {
-            drop(send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out))
+            send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
         }
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),

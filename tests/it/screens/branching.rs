@@ -299,7 +299,7 @@ fn unseen_answers_are_unread() {
         stage.event(Event::Turn(TurnEvent::Opened { branch: on, text: "go".into(), after: None }));
     };
     let closes = |stage: &mut Stage, on| {
-        stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: on, draft: None, failure: None }));
+        stage.event(Event::Turn(TurnEvent::Closed { branch: on, draft: None, failure: None }));
     };
     // Two answers at once: the visible one is not unread, the other is, and both show as running.
     opens(&mut stage, MAIN);
@@ -391,7 +391,7 @@ fn race_shows_its_limits() {
     stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { head: Some(node.head.id), ..made[0].clone() }))));
     stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     stage.event(record(made[0].id, limits, Some(Limit::Tokens)));
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: made[0].id, draft: None, failure: None }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: made[0].id, draft: None, failure: None }));
     pictures("race_limits", &mut stage);
     assert!(!stage.model.session.as_ref().unwrap().unread.contains(&made[0].id), "seen when it arrives");
 }

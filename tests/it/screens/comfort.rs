@@ -314,7 +314,7 @@ fn palette_marks_matching_letters() {
 fn turn(stage: &mut Stage, seconds: u64, failure: Option<Failure>) {
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "go".into(), after: None }));
     stage.wait(seconds * 1_000);
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: None, failure }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure }));
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn esc_leaves_then_interrupts() {
     assert!(!matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
     stage.press("esc");
     assert!(matches!(stage.last(), Request::Turn(TurnRequest::Cancel { .. })));
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: None, failure: None }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     let sent = stage.sent.len();
     stage.press("esc esc esc");
     assert!(stage.model.layers.is_empty(), "Esc never opens a screen");
@@ -458,7 +458,7 @@ fn turn_is_streamed_committed_and_shown_once() {
     let screen = stage.screen(100, 40);
     assert_eq!(screen.matches("Unique question").count(), 1, "{screen}");
     assert_eq!(screen.matches("Unique answer").count(), 1, "{screen}");
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: None, failure: None }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     assert_eq!(stage.screen(100, 40).matches("Unique answer").count(), 1);
 }
 
@@ -468,7 +468,7 @@ fn failed_draft_is_restored() {
     let draft = Draft { text: "try me".into(), kind: DraftKind::Message, ..Draft::default() };
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: draft.text.clone(), after: None }));
     let failure = Failure::new(FailureKind::Provider, "The connection was refused.");
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
     assert_eq!(stage.model.composer.first_line(), "try me");
     assert!(stage.screen(100, 30).contains("refused"));
 }
@@ -482,7 +482,7 @@ fn busy_offers_a_fork_or_waiting() {
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "busy")) });
     stage.press("w");
     let before = asks(&stage);
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: None, failure: None }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
     assert_eq!(asks(&stage), before + 1);
     assert_eq!(&*ask(&stage).0.text, "next");
 }

@@ -123,7 +123,7 @@ fn failed_turn_and_notice() {
         .kept("Your message is back in the composer.")
         .todo("Check OPENAI_API_KEY, then Enter again.");
     let draft = pleach::engine::api::Draft { text: "And why only sometimes?".into(), ..Default::default() };
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
     stage.event(Event::Program(ProgramEvent::Alarm(
         "The server counted 16,387 of the 160,689 tokens that were sent.".into(),
     )));

@@ -76,7 +76,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
     let event = match n {
         0 | 1 => Event::Turn(TurnEvent::Opened { branch, text: words.into(), after: Some(node_id(4)) }),
         2 | 3 => stream(words),
-        4 => Event::Turn(TurnEvent::AnswerEnd {
+        4 => Event::Turn(TurnEvent::Closed {
             branch,
             draft: Some(Draft { text: words.clone().into(), ..Draft::default() }),
             failure: Some(failed(&words)),

@@ -153,7 +153,7 @@ fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
     stage.event(Event::Session(SessionEvent::Nodes { session: on.session, heads: vec![node.head.clone()] }));
     stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { head: Some(node.head.id), ..on.clone() }))));
     stage.event(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: on.id, draft: None, failure: None }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: on.id, draft: None, failure: None }));
     card
 }
 

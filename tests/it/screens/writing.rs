@@ -113,7 +113,7 @@ pub(super) fn answering() -> Stage {
 }
 
 fn closed(stage: &mut Stage, failure: Option<Failure>) {
-    stage.event(Event::Turn(TurnEvent::AnswerEnd { branch: MAIN, draft: None, failure }));
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure }));
 }
 
 #[test]

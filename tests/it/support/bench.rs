@@ -486,11 +486,11 @@ impl Client {
     }
 
     /// Waits until a branch's turn has ended, starting with the event at `from`.
-    pub(crate) fn closed(&mut self, from: usize, branch: BranchId) -> Closed {
+    pub(crate) fn closed(&mut self, from: usize, branch: BranchId) -> AnswerEnd {
         let at =
             self.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Closed { branch: b, .. }) if *b == branch));
         match &self.seen[at] {
-            Event::Turn(TurnEvent::AnswerEnd { draft, failure, .. }) => {
+            Event::Turn(TurnEvent::Closed { draft, failure, .. }) => {
                 AnswerEnd { draft: draft.clone(), failure: failure.clone() }
             }
             other => panic!("{other:?}"),
@@ -498,14 +498,14 @@ impl Client {
     }
 
     /// Runs a whole turn.
-    pub(crate) fn turn(&mut self, branch: BranchId, draft: &Draft) -> Closed {
+    pub(crate) fn turn(&mut self, branch: BranchId, draft: &Draft) -> AnswerEnd {
         let from = self.seen.len();
         self.send(branch, draft).unwrap();
         self.closed(from, branch)
     }
 
     /// Runs a turn with a text.
-    pub(crate) fn say(&mut self, branch: BranchId, words: &str) -> Closed {
+    pub(crate) fn say(&mut self, branch: BranchId, words: &str) -> AnswerEnd {
         self.turn(branch, &message(words))
     }
 

@@ -9,7 +9,7 @@ use pleach::llm::fault::{Fault, hint};
 use pleach::llm::models::encoding_of;
 use pleach::llm::retry;
 use pleach::llm::sse::Decoder;
-use pleach::llm::stream::Reading;
+use pleach::llm::stream::AnswerReader;
 use pleach::llm::surrogates::{Parsed, lossy};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -46,15 +46,15 @@ fn call(value: &Value) -> String {
 /// The result of reading a body: one line for each delta, and the outcome.
 fn read(body: &[u8], encoding: Option<&str>, broken: bool) -> String {
     let wire = Wire::new(FULL.into());
-    let mut reading = Reading::new(run()).to(&wire).encoded(encoding);
+    let mut reading = AnswerReader::new(run()).to(&wire).encoded(encoding);
     let mut out = String::new();
     for piece in body.chunks(7) {
         reading.feed(piece);
-        if reading.over() {
+        if reading.is_over() {
             break;
         }
     }
-    let (events, finished, over) = (reading.events(), reading.finished(), reading.over());
+    let (events, finished, over) = (reading.events(), reading.finished(), reading.is_over());
     reading.end(broken.then(|| ProviderError {
         kind: Kind::Connect,
         what: "it broke".into(),
@@ -254,7 +254,7 @@ fn answers_in_every_dialect() {
 fn every_split_reads_the_same() {
     for (body, encoding) in dialects().into_iter().map(|body| (body.into_bytes(), None)).chain(bodies()) {
         let expected = read(&body, encoding, false);
-        let mut reading = Reading::new(run()).to(&Wire::new(FULL.into())).encoded(encoding);
+        let mut reading = AnswerReader::new(run()).to(&Wire::new(FULL.into())).encoded(encoding);
         reading.feed(&body);
         reading.end(None);
         let told: Vec<String> = reading.take().iter().map(|delta| format!("    {}\n", shown(delta))).collect();
@@ -349,7 +349,7 @@ fn refusals_of_every_kind_and_status() {
             for (request, held) in [(FULL.as_bytes(), ""), (&b"{}"[..], " bare")] {
                 let error = fault.sort_for(status, request);
                 assert!(error.hint == hint(&error.kind) || error.hint == hint(&Kind::Protocol));
-                let again = retry::worth_it(error.status.unwrap_or_default(), &error.kind);
+                let again = retry::is_retryable(error.status.unwrap_or_default(), &error.kind);
                 let lost = if error.hint == hint(&error.kind) { "" } else { ", hints at the address" };
                 let again = if again { ", again" } else { "" };
                 let said = format!("{:?}{lost}{again}", error.kind);
@@ -508,7 +508,12 @@ fn waits(out: &mut String) {
         for (name, value) in headers {
             map.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let _ = writeln!(out, "{headers:?} {:?} {:?}", retry::asked(&map, now), retry::asked(&map, 2 * now));
+        let _ = writeln!(
+            out,
+            "{headers:?} {:?} {:?}",
+            retry::requested_wait(&map, now),
+            retry::requested_wait(&map, 2 * now)
+        );
     }
     for (base, next) in
         [(500, 1), (500, 2), (500, 3), (500, 4), (500, 8), (500, 9), (500, 40), (4, 2), (90_000, 2), (0, 5)]

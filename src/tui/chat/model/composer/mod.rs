@@ -6,7 +6,7 @@ mod text;
 
 use super::complete::named;
 use super::history::History;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::planning::draft::{Draft, DraftKind};
 use crate::domain::planning::mode::SearchWish;
