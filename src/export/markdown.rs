@@ -1,5 +1,5 @@
-//! Writes Markdown for reading: the current path first, then every other branch from the message where it diverges. Not
-//! for: reading back (JSON lines are exact; this is not).
+//! Writes Markdown for reading: the current path first, then every other branch from the message where it diverges.
+//! Not for: reading back (JSON lines are exact; this is not).
 
 use crate::domain::conversation::message::{End, NodeHead, Part, Role};
 use crate::domain::conversation::record::{Record, Transcript};

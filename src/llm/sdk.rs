@@ -1,5 +1,5 @@
-//! Configures async-openai's client: nothing from the environment, no hidden retries, errors with their status. Not
-//! for: chat requests, whose bytes are made elsewhere (`openai`).
+//! Configures async-openai's client: nothing from the environment, no hidden retries, errors with their status.
+//! Not for: chat requests, whose bytes are made elsewhere (`openai`).
 
 use super::fault::Fault;
 use super::http::{Endpoint, problem};

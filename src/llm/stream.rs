@@ -1,5 +1,5 @@
-//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated or Errored. Not
-//! for: the network (`openai`). Pure, so that every split of every stream can be tested.
+//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated or Errored.
+//! Not for: the network (`openai`). Pure, so that every split of every stream can be tested.
 //!
 //! Only a finish reason or `[DONE]` makes an answer complete, and an answer without text or a call never is. An
 //! unreadable piece ends the answer, because later text would hide the gap. Pieces that could not be used as received

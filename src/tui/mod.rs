@@ -376,7 +376,7 @@ impl Workbench {
             | Msg::Frame(_)
             | Msg::Done(_) => {}
         }
-        if self.opening() && writes(&msg) {
+        if self.opening() && msg.is_typing() {
             self.early.push(msg);
             return Ok(());
         }
@@ -468,25 +468,7 @@ impl Workbench {
     }
 }
 
-/// Whether a message belongs to writing text.
-fn writes(msg: &Msg) -> bool {
-    match msg {
-        Msg::Input(Input::Paste(_)) => true,
-        Msg::Input(Input::Key(chord)) => {
-            chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j'))
-        }
-        Msg::Input(Input::Mouse(_))
-        | Msg::Tick(_)
-        | Msg::Terminal(_)
-        | Msg::Process(_)
-        | Msg::Config(_)
-        | Msg::Engine(_)
-        | Msg::Frame(_)
-        | Msg::Done(_) => false,
-    }
-}
-
-/// The same in the middle of a frame, once a certain word is on the screen.
+/// Lets a test check that the terminal is restored after a panic in the middle of a frame, once a certain word is on the screen.
 #[cfg(debug_assertions)]
 fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");

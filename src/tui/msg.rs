@@ -3,7 +3,7 @@
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
-use crate::config::keys::keymap::{Chord, Keymap};
+use crate::config::keys::keymap::{Chord, Key, Keymap};
 use crate::config::settings::Screen;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{Event, Request, Ticket, TurnEvent};
@@ -30,6 +30,27 @@ pub enum Msg {
     Frame(FrameMsg),
     /// A command was carried out.
     Done(Done),
+}
+
+impl Msg {
+    /// Whether the message belongs to typing text.
+    #[must_use]
+    pub fn is_typing(&self) -> bool {
+        match self {
+            Self::Input(Input::Paste(_)) => true,
+            Self::Input(Input::Key(chord)) => {
+                chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j'))
+            }
+            Self::Input(Input::Mouse(_))
+            | Self::Tick(_)
+            | Self::Terminal(_)
+            | Self::Process(_)
+            | Self::Config(_)
+            | Self::Engine(_)
+            | Self::Frame(_)
+            | Self::Done(_) => false,
+        }
+    }
 }
 
 /// What a person does.

@@ -1,5 +1,5 @@
-//! Prints which items of their calls answers used: the part of `stats`, and marks on the rows of a stored plan. Not
-//! for: finding uses (`engine`) or totals (`domain::call::item_use`).
+//! Prints which items of their calls answers used: the part of `stats`, and marks on the rows of a stored plan.
+//! Not for: finding uses (`engine`) or totals (`domain::call::item_use`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;

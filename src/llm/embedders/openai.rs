@@ -1,5 +1,5 @@
-//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each one request that can be canceled. Not
-//! for: choosing texts or storing vectors (`engine`, `store`).
+//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each one request that can be canceled.
+//! Not for: choosing texts or storing vectors (`engine`, `store`).
 
 use super::choose::parts;
 use crate::domain::base::hash::Fields;

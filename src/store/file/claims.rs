@@ -1,5 +1,5 @@
-//! The right to make calls on a branch. One program has it at a time; waiting programs get it in order of arrival. Not
-//! for: the fence of a run (`runs`), which works even without file locks.
+//! The right to make calls on a branch. One program has it at a time; waiting programs get it in order of arrival.
+//! Not for: the fence of a run (`runs`), which works even without file locks.
 //!
 //! A claim is a lock on a file of the branch, which also names its holder. A waiting program has a numbered place in
 //! the queue: a file that it keeps locked. It blocks on the lock of the place before its own, then on the claim itself.

@@ -1,5 +1,5 @@
-//! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the retrieval room reads them. Not
-//! for: which texts have one (`engine`).
+//! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the retrieval room reads them.
+//! Not for: which texts have one (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::store::Store;

@@ -1,5 +1,5 @@
-//! Permanent deletion: a message's text with everything in the store that was derived from it, or a whole session. Not
-//! for: backups outside the store's file (`Store::backups` lists those).
+//! Permanent deletion: a message's text with everything in the store that was derived from it, or a whole session.
+//! Not for: backups outside the store's file (`Store::backups` lists those).
 
 use super::{content, sessions, summaries};
 use crate::domain::base::hash::Hash;

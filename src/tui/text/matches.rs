@@ -91,7 +91,7 @@ mod tests {
             Line::of(Ink::Border, "| ").with(Ink::Text, "one"),
         ];
         let found = find(&rows, "old one", fold);
-        let parts = [MatchPart { row: 1, columns: 12..16 }, MatchPart { row: 2, columns: 2..5 }];
+        let parts = [MatchPart { row: 1, columns: 12..15 }, MatchPart { row: 2, columns: 2..5 }];
         assert_eq!(found, [parts]);
         assert_eq!(words(&rows), "still the Old one ");
     }
