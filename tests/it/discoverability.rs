@@ -98,6 +98,9 @@ const SCREENS: &[(&str, Open)] = &[
             Answer::History(Box::new(told)),
         );
     }),
+    ("ConversationSearchScreen", |stage| {
+        stage.press("tab /");
+    }),
     ("SearchScreen", |stage| {
         stage.press("ctrl-r");
     }),

@@ -1242,7 +1242,7 @@ fn random_conversations_exercise_every_law() {
         "out: Message pin_suggested",
         "out: Search mode_off",
         "out: Part model_cannot",
-        "in: Text assert_state_requested",
+        "in: Text state_requested",
         "in: Summary summary",
         "out: Turn superseded",
         "out: Turn other_lane",

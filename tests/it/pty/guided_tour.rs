@@ -63,7 +63,7 @@ fn try_fork_and_race(guide: &Guide) {
     guide.asked("4 of 9", "Press F7", "\x1b[18~");
     guide.asked("4 of 9", "Select a row with j", "jj\r");
     guide.asked("5 of 9", "Press Tab", "\t");
-    guide.asked("5 of 9", "Press f", "f");
+    guide.asked("5 of 9", "Press f", "ff");
     let race = "/race model:offline model:offline-brief How long is the grace period?";
     guide.asked_to_type("6 of 9", race, race);
     guide.pty.keys("\r");

@@ -71,7 +71,7 @@ fn newcomer_finds_every_key_on_the_screen() {
     pty.until("left out", |screen| screen.contains('✕'));
 
     // Compare the fork with its original branch.
-    press(&pty, "q type");
+    press(&pty, "Esc type");
     press(&pty, "^B branches");
     press(&pty, "c compare");
     pty.until("the comparison", |screen| screen.contains("They diverge after turn 1") && screen.contains("wasps"));
@@ -86,7 +86,7 @@ fn newcomer_finds_every_key_on_the_screen() {
     press(&pty, "u undo");
     pty.until("the pin is gone", |screen| !screen.contains('◆'));
 
-    press(&pty, "q type");
+    press(&pty, "Esc type");
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
     let runs = home.json(&["plans", "list"]);

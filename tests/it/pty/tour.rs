@@ -130,7 +130,9 @@ fn exclude_and_see_the_what_if(tour: &mut Tour, planned: &str) {
 }
 
 fn fork_and_race(tour: &mut Tour) {
-    tour.keys("\tGf");
+    tour.keys("\tG");
+    // Beside an unsent message, a letter acts on the second press.
+    tour.keys("ff");
     tour.shows(
         "fork: another branch with its own pins and settings",
         &["▸ main-2", "○ main", "● main-2", "CTX: Heavy"],

@@ -227,6 +227,8 @@ fn typing_never_approves_a_rerun() {
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("rm -r a"));
     stage.press("y");
+    assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0, "beside an unsent message it asks first");
+    stage.press("y");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 1);
 }
 

@@ -27,6 +27,8 @@ pub struct ConversationSearch {
     current: usize,
     /// Messages of the path whose text is not read yet.
     pub unread: usize,
+    /// The path whose texts were read last: its length and its last message.
+    read: (usize, Option<Slot>),
     /// The current match should become visible.
     pub reveal: bool,
     /// The message that was expanded to show a match in its folded part.
@@ -91,6 +93,18 @@ impl ConversationSearch {
     #[must_use]
     pub fn knows(&self, slot: Slot, content: Option<Hash>) -> bool {
         self.texts.get(&slot).is_some_and(|(known, _)| *known == content)
+    }
+
+    /// Whether texts of this path remain to be read.
+    #[must_use]
+    pub fn is_behind(&self, path: &[Slot]) -> bool {
+        self.unread > 0 || self.read != (path.len(), path.last().copied())
+    }
+
+    /// Records that all texts of this path were read, except for so many.
+    pub fn was_read(&mut self, path: &[Slot], unread: usize) {
+        self.unread = unread;
+        self.read = (path.len(), path.last().copied());
     }
 
     /// Adds the text of a message. [`ConversationSearch::recount`] finds the matches in it.

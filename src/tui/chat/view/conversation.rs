@@ -56,7 +56,11 @@ fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> 
     };
     let maker = BlockBuilder { model, session, theme, width: text_width(area) };
     let (mut missing, mut read, mut bytes, mut left) = (Vec::new(), 0, 0, 0);
-    let path = if search.unread > 0 { model.conversation.path.as_slice() } else { &[] };
+    let path = model.conversation.path.as_slice();
+    if !search.is_behind(path) {
+        model.conversation.search = Some(search);
+        return Vec::new();
+    }
     for slot in path.iter().rev() {
         let head = session.tree.head(*slot);
         if search.knows(*slot, head.content) {
@@ -78,7 +82,7 @@ fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> 
         }
         read += 1;
     }
-    search.unread = left;
+    search.was_read(path, left);
     if read > 0 {
         search.recount(&model.conversation.path);
         if let Some(found) = search.current().filter(|_| search.reveal) {
