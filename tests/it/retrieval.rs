@@ -83,7 +83,7 @@ fn modes_bound_what_is_looked_up() {
     assert!(tokens(&heavy_broad) > tokens(&light_broad), "{} and {}", tokens(&heavy_broad), tokens(&light_broad));
     assert_eq!(light["retrieval_set_ids"].as_array().unwrap().len(), 1);
     let card = rows(&light, "included", |row| row["source"]["external_id"] == "a4")[0].clone();
-    assert_eq!(card["reason"], "retrieved");
+    assert_eq!((&card["reason"], &card["source"]["turn"]), (&json!("retrieved"), &json!(5)));
     assert!(card["score"].as_f64().unwrap() > 0.0 && card["score_parts"]["bm25"].as_f64().unwrap() > 0.0, "{card}");
     let off = plan(&home, QUESTION, &["--mode", "off"]);
     assert!(found(&off).is_empty());

@@ -9,7 +9,8 @@ use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
 use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
 use pleach::domain::summary::versions::{Editable, EditableKind, Editing, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, EditableAct, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, SummaryAct,
+    Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, MemoryScope, Request, SessionEvent,
+    SessionRequest, SummaryAct,
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
@@ -175,7 +176,10 @@ fn a_policy_is_copied_refused_mended_taken_and_undone() {
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
     let now = client.whole_plan(branch, &message("and now?"));
     assert_eq!((now.policy.as_str(), now.est_total, now.id), ("lean", made.est, made.plan), "it is as it was told");
+    let from = client.seen.len();
     client.must(save("lean", "user_cap = 1400\n", None));
+    let shown = |event: &Event| matches!(event, Event::Session(SessionEvent::Branch(of)) if of.id == branch);
+    assert!(client.seen[from..].iter().any(shown), "branches under it are shown anew");
     let wider = client.whole_plan(branch, &message("and now?"));
     assert!(wider.est_total > now.est_total, "a saved policy counts at once");
     client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false }));
