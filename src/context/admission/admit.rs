@@ -444,7 +444,7 @@ fn places(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::laws_tests::{input, key};
+    use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::MessageInput;
     use crate::domain::planning::policy::PolicySpec;
 

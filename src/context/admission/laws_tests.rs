@@ -270,7 +270,7 @@ proptest! {
                 prop_assert_eq!(admitted.total, counted(&input, &admitted));
                 prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
                 prop_assert_eq!(admitted.free(), room - admitted.total);
-                let plan = super::explain::explain(&input, &admitted);
+                let plan = crate::context::explain::explain(&input, &admitted);
                 let rows = plan.included().map(|row| row.tokens).sum::<u32>();
                 prop_assert_eq!((plan.est_total, rows + plan.framing), (admitted.total, admitted.total));
                 let refused = admitted.places.iter().chain(admitted.leases.iter().flatten());

@@ -51,7 +51,7 @@ fn summed(mut plan: ContextPlan, shape: &RequestShape) -> ContextPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::cause_tests::plan;
+    use crate::context::explain::cause_tests::plan;
     use crate::domain::call::model::Dialect;
 
     #[test]
