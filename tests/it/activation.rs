@@ -8,7 +8,7 @@ use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::mark::{Actor, Mark, MarkKind};
-use pleach::domain::conversation::transition::ItemState;
+use pleach::domain::conversation::transition::{ItemState, Subject};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
@@ -56,11 +56,19 @@ fn row_of(plan: &ContextPlan, turn: u32) -> Option<Row> {
     plan.rows.iter().find(|row| row.source.turn == Some(turn) && row.kind != RowKind::Range).cloned()
 }
 
+/// The steps of a branch, each of which is also among the steps of its item.
 fn steps(client: &mut Client, branch: BranchId) -> Vec<TransitionReport> {
-    match client.must(Request::Branch(BranchRequest::Steps { branch, atom: None })) {
+    let mut of = |atom| match client.must(Request::Branch(BranchRequest::Steps { branch, atom })) {
         Answer::Steps(steps) => steps,
         other => panic!("{other:?}"),
+    };
+    let all = of(None);
+    for step in &all {
+        if let Subject::Item(atom) = step.step.item {
+            assert!(of(Some(atom)).contains(step), "{step:?}");
+        }
     }
+    all
 }
 
 fn told(steps: &[TransitionReport]) -> Vec<String> {
