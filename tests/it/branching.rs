@@ -476,7 +476,7 @@ fn a_side_question_leaves_no_trace_but_its_cost() {
 fn a_side_question_is_kept_as_a_branch_after_all() {
     let state = "Beside.\n---STATE---\nGoal: other\n---END STATE---";
     let bench = Bench::new(&Model::new([text("one"), text(state)]));
-    let mut client = bench.start();
+    let mut client = bench.start_with(|setup| setup.now = Arc::new(|| 1_790_000_000_000));
     let main = client.session();
     client.say(main, "a question");
     client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: mine".into() }));
@@ -487,6 +487,10 @@ fn a_side_question_is_kept_as_a_branch_after_all() {
     let words: Vec<String> = nodes.iter().map(|node| node.content.words()).collect();
     assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
     assert_eq!((nodes[2].head.role, nodes[3].head.role), (Role::User, Role::Assistant));
+    assert!(
+        nodes.is_sorted_by_key(|node| node.head.at) && nodes[3].head.at == nodes[0].head.at + 3,
+        "the clock stands"
+    );
     let view = client.open();
     assert_eq!(branch(&view, kept.id).state.unwrap().text, "Goal: other");
     assert_eq!(branch(&view, main).state.unwrap().text, "Goal: mine", "the branch's own state stands");
