@@ -115,7 +115,8 @@ fn what_is_not_spent_on_cards_goes_to_turns() {
     let file = home.path("minutes.jsonl");
     std::fs::write(&file, (0..120).map(line).collect::<Vec<_>>().join("\n")).unwrap();
     home.ok(&["import", &file.display().to_string()]);
-    let plan = |mode: &str| read(&home.ok(&["plan", QUESTION, "--budget", "8000", "--mode", mode, "--json"]));
+    let asked = |text: &str, mode: &str| read(&home.ok(&["plan", text, "--budget", "8000", "--mode", mode, "--json"]));
+    let plan = |mode: &str| asked(QUESTION, mode);
     let turns = |plan: &Value| rows(plan, "included", |row| row["section"] == "recent").len();
     let off = plan("off");
     for mode in ["light", "heavy"] {
@@ -135,6 +136,12 @@ fn what_is_not_spent_on_cards_goes_to_turns() {
             "{said}, and {free} are free"
         );
     }
+    // Turns that come into the room that is left are not quoted beside it.
+    let plan = asked("Which minutes did the staging proxy raise and settle?", "heavy");
+    let of = |row: &&Value| row["source"]["turn"].as_u64().unwrap();
+    let whole: Vec<u64> = rows(&plan, "included", |row| row["section"] == "recent").iter().map(of).collect();
+    let cards = rows(&plan, "included", |row| row["section"] == "retrieved" && row["kind"] == "card");
+    assert!(cards.len() > 5 && cards.iter().all(|card| !whole.contains(&of(card))), "{plan}");
 }
 
 fn first_number(text: &str) -> u64 {
