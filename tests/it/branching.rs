@@ -489,7 +489,7 @@ fn side_question_leaves_only_its_cost() {
 fn side_question_can_become_a_branch() {
     let state = "Beside.\n---STATE---\nGoal: other\n---END STATE---";
     let bench = Bench::new(&Model::new([text("one"), text(state)]));
-    let mut client = bench.start();
+    let mut client = bench.start_with(|setup| setup.now = Arc::new(|| 1_790_000_000_000));
     let main = client.session();
     client.say(main, "a question");
     client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: mine".into() }));
@@ -500,6 +500,10 @@ fn side_question_can_become_a_branch() {
     let words: Vec<String> = nodes.iter().map(|node| node.content.plain_text()).collect();
     assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
     assert_eq!((nodes[2].head.role, nodes[3].head.role), (Role::User, Role::Assistant));
+    assert!(
+        nodes.is_sorted_by_key(|node| node.head.at) && nodes[3].head.at == nodes[0].head.at + 3,
+        "the clock stands"
+    );
     let view = client.open();
     assert_eq!(branch(&view, kept.id).state.unwrap().text, "Goal: other");
     assert_eq!(branch(&view, main).state.unwrap().text, "Goal: mine", "the branch keeps its own state");

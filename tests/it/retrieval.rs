@@ -83,7 +83,7 @@ fn modes_limit_retrieval() {
     assert!(tokens(&heavy_broad) > tokens(&light_broad), "{} and {}", tokens(&heavy_broad), tokens(&light_broad));
     assert_eq!(light["retrieval_set_ids"].as_array().unwrap().len(), 1);
     let card = rows(&light, "included", |row| row["source"]["external_id"] == "a4")[0].clone();
-    assert_eq!(card["reason"], "retrieved");
+    assert_eq!((&card["reason"], &card["source"]["turn"]), (&json!("retrieved"), &json!(5)));
     assert!(card["score"].as_f64().unwrap() > 0.0 && card["score_parts"]["bm25"].as_f64().unwrap() > 0.0, "{card}");
     let off = plan(&home, QUESTION, &["--mode", "off"]);
     assert!(found(&off).is_empty());
@@ -115,7 +115,8 @@ fn unused_card_room_goes_to_turns() {
     let file = home.path("minutes.jsonl");
     std::fs::write(&file, (0..120).map(line).collect::<Vec<_>>().join("\n")).unwrap();
     home.ok(&["import", &file.display().to_string()]);
-    let plan = |mode: &str| read(&home.ok(&["plan", QUESTION, "--budget", "8000", "--mode", mode, "--json"]));
+    let asked = |text: &str, mode: &str| read(&home.ok(&["plan", text, "--budget", "8000", "--mode", mode, "--json"]));
+    let plan = |mode: &str| asked(QUESTION, mode);
     let turns = |plan: &Value| rows(plan, "included", |row| row["section"] == "recent").len();
     let off = plan("off");
     for mode in ["light", "heavy"] {
@@ -135,6 +136,12 @@ fn unused_card_room_goes_to_turns() {
             "{said}, and {free} are free"
         );
     }
+    // Turns that come into the room that is left are not quoted beside it.
+    let plan = asked("Which minutes did the staging proxy raise and settle?", "heavy");
+    let of = |row: &&Value| row["source"]["turn"].as_u64().unwrap();
+    let whole: Vec<u64> = rows(&plan, "included", |row| row["section"] == "recent").iter().map(of).collect();
+    let cards = rows(&plan, "included", |row| row["section"] == "retrieved" && row["kind"] == "card");
+    assert!(cards.len() > 5 && cards.iter().all(|card| !whole.contains(&of(card))), "{plan}");
 }
 
 fn first_number(text: &str) -> u64 {

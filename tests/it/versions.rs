@@ -8,7 +8,8 @@ use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
 use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
 use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, EditableAct, MemoryAct, MemoryRequest, MemoryScope, Request, SessionRequest, SummaryAct,
+    Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, MemoryScope, Request, SessionEvent,
+    SessionRequest, SummaryAct,
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
@@ -178,7 +179,10 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
         ("lean", made.est, made.plan),
         "the plan is the announced one"
     );
+    let from = client.seen.len();
     client.must(save("lean", "user_cap = 1400\n", None));
+    let shown = |event: &Event| matches!(event, Event::Session(SessionEvent::Branch(of)) if of.id == branch);
+    assert!(client.seen[from..].iter().any(shown), "branches under it are shown anew");
     let wider = client.whole_plan(branch, &message("and now?"));
     assert!(wider.est_total > now.est_total, "a saved policy applies at once");
     client.must(Request::Editable(EditableAct::StepPolicy { name: "lean".into(), forward: false }));

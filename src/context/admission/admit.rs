@@ -454,3 +454,33 @@ fn places(
     }
     places
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{input, key};
+    use crate::domain::planning::input::MessageInput;
+    use crate::domain::planning::policy::PolicySpec;
+
+    #[test]
+    fn results_of_the_open_turn_are_cut_only_where_it_does_not_fit_and_the_policy_shortens() {
+        let newest = OPEN_NEWEST;
+        for (shorten_tools, results) in [(true, newest + 2), (false, newest + 2), (true, 1)] {
+            let mut input = input(&[], PolicySpec { shorten_tools, ..PolicySpec::default() }, 0);
+            input.open.messages.extend((1..=results).map(|at| MessageInput {
+                cuts: vec![(OPEN_RESULT, 50), (OPEN_OLDER, 10)],
+                ..MessageInput::plain(key(0, at), Role::Tool, String::new(), 90)
+            }));
+            let marks = Marks::new(&[]);
+            let whole = vec![Form::Full; results + 1];
+            let rank = |at: usize| if at + newest > results { OPEN_RESULT } else { OPEN_OLDER };
+            let cut = (0..=results).map(|at| if at == 0 { Form::Full } else { Form::Cut(rank(at)) }).collect();
+            let cost = cost_of(&input.open, &whole);
+            assert_eq!(open_forms(&input, &marks, cost), (whole.clone(), cost));
+            let (older, forms) = (results.saturating_sub(newest), if shorten_tools { cut } else { whole });
+            let shorter = if shorten_tools { 40 * results + 40 * older } else { 0 };
+            let expected = (forms, cost - u32::try_from(shorter).unwrap());
+            assert_eq!(open_forms(&input, &marks, cost - 1), expected);
+        }
+    }
+}

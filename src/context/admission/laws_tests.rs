@@ -21,7 +21,7 @@ use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::domain::planning::tuning::TurnSelection;
 use proptest::prelude::*;
 
-fn key(turn: usize, message: usize) -> Hash {
+pub(super) fn key(turn: usize, message: usize) -> Hash {
     Fields::new("law").number(turn as u64).number(message as u64).finish()
 }
 
@@ -47,7 +47,7 @@ fn turn(number: usize, [asked, whole, cut]: Sizes) -> TurnInput {
     }
 }
 
-fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
+pub(super) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
     let zero = Hash::default();
     let open = MessageInput::plain(key(turns.len(), 0), Role::User, String::new(), 9);
     let dialect = Dialect::default();
@@ -270,6 +270,9 @@ proptest! {
                 prop_assert_eq!(admitted.total, counted(&input, &admitted));
                 prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
                 prop_assert_eq!(admitted.free(), room - admitted.total);
+                let plan = crate::context::explain::explain(&input, &admitted);
+                let rows = plan.included().map(|row| row.tokens).sum::<u32>();
+                prop_assert_eq!((plan.est_total, rows + plan.framing), (admitted.total, admitted.total));
                 let refused = admitted.places.iter().chain(admitted.leases.iter().flatten());
                 let capped = refused.filter(|place| matches!(place, RowPosition::NoLease { capped: true })).count();
                 prop_assert!(capped == 0 || input.policy.leased_cap_tokens < 60);

@@ -47,3 +47,25 @@ fn summed(mut plan: ContextPlan, shape: &RequestShape) -> ContextPlan {
     plan.id = explain::identity(shape, &plan);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::explain::cause_tests::plan;
+    use crate::domain::call::model::Dialect;
+
+    #[test]
+    fn a_plan_for_another_model_has_its_name_and_its_room_and_nothing_else_of_it() {
+        let (before, budget) = (plan(Vec::new()), Budget::work_out(64_000, Some(50_000), Some(1_000), None));
+        let shape = RequestShape {
+            model: "other".into(),
+            dialect: Dialect::default(),
+            max_output: Some(1_000),
+            temperature: None,
+            tools: Vec::new(),
+        };
+        let made = for_model(&before, &shape, "profile", budget);
+        assert_eq!((made.profile.as_str(), made.model.as_str(), made.budget), ("profile", "other", budget));
+        assert_eq!((made.rows, made.layout, made.policy), (before.rows, before.layout, before.policy));
+    }
+}

@@ -409,6 +409,18 @@ mod tests {
     }
 
     #[test]
+    fn tools_are_counted_as_they_are_sent() {
+        let tool =
+            |name: &str| ToolSpec { name: name.into(), description: "\"x\"".into(), parameters: json!({"a": []}) };
+        for tools in [vec![], vec![tool("a")], vec![tool("a"), tool("b")]] {
+            let counted = tools_text(&tools);
+            let (max_output, temperature) = (None, None);
+            let shape = RequestShape { model: "m".into(), dialect: Dialect::default(), max_output, temperature, tools };
+            assert_eq!(counted, tools_json(&shape).map_or_else(String::new, |sent| sent.to_string()));
+        }
+    }
+
+    #[test]
     fn where_two_requests_diverge() {
         let part = |said: &str, tokens: u32| RequestPiece {
             digest: Hash::of(said.as_bytes()),

@@ -202,7 +202,22 @@ mod tests {
         assert!(said.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also"));
         assert!(said.contains("--rewrite removes it from them;") && said.contains("--delete"), "{said}");
         let older = Holding { older: true, ..copy(1, None) };
-        assert!(holding_sentence(&[older]).unwrap().contains("deletes those from before a change"));
+        assert!(holding_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change"));
+        let (deleted, why) = (BackupOutcome::Deleted, Some("it can't be read".to_owned()));
+        for (copy, end) in [
+            (copy(0, None), ")"),
+            (copy(1, None), "  contains one item that was deleted from the store"),
+            (copy(3, None), "  contains 3 items that were deleted from the store"),
+            (Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) }, "  was written again without the deleted text"),
+            (Holding { fate: deleted, ..copy(0, None) }, "  was deleted"),
+            (
+                Holding { fate: deleted, ..older.clone() },
+                "only an older version of pleach could have rewritten it without the deleted text",
+            ),
+            (Holding { fault: why, fate: deleted, ..older }, "  it can't be read"),
+        ] {
+            assert!(copy.line().starts_with("/s/b-2026-02-01  ") && copy.line().ends_with(end), "{}", copy.line());
+        }
     }
 
     #[test]

@@ -351,6 +351,13 @@ mod tests {
         let found = links(&every, |_, _| true);
         assert_eq!(found, [Link { failed: 0, fixed: 6, between: vec!["src/a.rs".into()] }]);
         assert!(links(&every, |_, _| false).is_empty(), "what is on no path below resolves nothing");
+        // On a fork from the failure, and on a path that ends before the call that worked, nothing belongs to this repair.
+        let edited = |trace: &ToolTrace| trace.name == "edit_file";
+        for away in [&(|_: &ToolTrace, later: &ToolTrace| !edited(later)) as &dyn Fn(&_, &_) -> bool, &|earlier, _| {
+            !edited(earlier)
+        }] {
+            assert_eq!(links(&every, away), [Link { failed: 0, fixed: 6, between: Vec::new() }]);
+        }
         let mut beside = run("cargo test", Ok);
         beside.more.again = Some("c".into());
         assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");

@@ -245,9 +245,7 @@ impl Core {
             Change::State { branch, before, after } => {
                 let Ok(session) = self.sessions.of_branch(*branch) else { return Vec::new() };
                 let states = session.states.iter().filter_map(|state| {
-                    let withdrawn = (Some(state.version) == *before).then_some(true);
-                    let back = (Some(state.version) == *after).then_some(false);
-                    let withdrawn = withdrawn.or(back)?;
+                    let withdrawn = withdrawn(state.version, *before, *after)?;
                     Some(crate::domain::conversation::branch::StateVersion { withdrawn, ..state.clone() })
                 });
                 states.map(|version| Write::PutState { session: session.card.id, version }).collect()
@@ -302,11 +300,7 @@ impl Core {
     fn swap_states(&mut self, id: BranchId, before: Option<u32>, after: Option<u32>) {
         if let Ok(session) = self.sessions.of_branch_mut(id) {
             for state in &mut session.states {
-                state.withdrawn = match state.version {
-                    version if Some(version) == before => true,
-                    version if Some(version) == after => false,
-                    _ => state.withdrawn,
-                };
+                state.withdrawn = withdrawn(state.version, before, after).unwrap_or(state.withdrawn);
             }
             session.refresh_state(id);
         }
@@ -444,5 +438,26 @@ fn inverse(change: &Change) -> Change {
         Change::Tag { session, node, before, after } => Change::Tag { session, node, before: after, after: before },
         Change::File { path, before, after } => Change::File { path, before: after, after: before },
         forked @ Change::Forked { .. } => forked,
+    }
+}
+
+/// Whether going from one version of the state block to another withdraws this one (`true`) or brings it back; none where it
+/// is neither of them.
+fn withdrawn(version: u32, before: Option<u32>, after: Option<u32>) -> Option<bool> {
+    let versions = [(before, true), (after, false)];
+    versions.iter().find(|(of, _)| *of == Some(version)).map(|(_, withdrawn)| *withdrawn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_between_versions_withdraws_one_and_brings_the_other_back() {
+        let all = |before, after| [1, 2, 3].map(|version| withdrawn(version, before, after));
+        assert_eq!(all(Some(1), Some(3)), [Some(true), None, Some(false)]);
+        assert_eq!(all(Some(3), Some(1)), [Some(false), None, Some(true)]);
+        assert_eq!(all(None, Some(2)), [None, Some(false), None]);
+        assert_eq!(all(Some(2), None), [None, Some(true), None]);
     }
 }

@@ -386,3 +386,43 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
 pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
     Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+
+    /// Loads no vocabulary, for a reason or without one.
+    struct Counter(Option<&'static str>);
+
+    impl CountTokens for Counter {
+        fn count(&self, _: Encoding, _: &str) -> u32 {
+            0
+        }
+
+        fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
+            (if self.0.is_some() { Encoding::Approximate } else { encoding }, self.0.map(String::from))
+        }
+    }
+
+    #[test]
+    fn doctor_says_whether_the_models_own_tokenizer_counts() {
+        let model = |encoding| ModelInfo {
+            name: "m".into(),
+            context_window: 8_000,
+            input_limit: None,
+            max_output: None,
+            encoding,
+            exact_encoding: false,
+            price: None,
+            source: "table".into(),
+        };
+        let file = model(Encoding::File(Hash::default()));
+        let found = tokenizer_finding(&file, &Counter(None)).unwrap();
+        assert_eq!((found.ok, found.text.as_str()), (Some(true), "tokens of m are counted with tokenizer.json"));
+        let found = tokenizer_finding(&file, &Counter(Some("it is damaged"))).unwrap();
+        let by = format!("it is damaged; tokens of m are counted with {}", Encoding::Approximate.title());
+        assert_eq!((found.ok, found.text, found.todo.is_empty()), (Some(false), by, false));
+        assert_eq!(tokenizer_finding(&model(Encoding::O200kBase), &Counter(None)).map(|found| found.text), None);
+    }
+}

@@ -152,14 +152,13 @@ impl Core {
         let parent = session.head(&branch);
         let key = fresh_key(session, parent, role, &content);
         let above = parent.map(|slot| session.tree.head(slot));
-        let at = self.now().max(above.map_or(0, |head| head.at + 1));
         let asked = crate::engine::plans::snapshot::Question { text: Some(text.into()), ..Default::default() };
         let lane = if role == Role::User {
             crate::engine::plans::snapshot::lane_of(session, &branch, parent, &asked)
         } else {
             above.map_or_else(String::new, |head| head.lane.clone())
         };
-        let head = crate::engine::turns::live::new_head(session, parent, key, role, &content, at, &lane);
+        let head = crate::engine::turns::live::new_head(session, parent, key, role, &content, self.now(), &lane);
         let session_id = session.card.id;
         self.store.write(vec![
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },

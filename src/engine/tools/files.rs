@@ -30,7 +30,8 @@ impl Core {
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
         self.jobs.answer("files", ticket, move || {
             let mut list = match tools {
-                Err(why) if !skills.is_empty() => drop_note(why),
+                // Only skills of the person's own can be named where files cannot.
+                Err(_) if !skills.is_empty() => FileList::default(),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
                 Ok(tools) => {
                     let (names, more) = listed.names(&*tools, &denied);
@@ -81,11 +82,6 @@ impl Core {
         });
         Ok(())
     }
-}
-
-/// Only skills of the person's own can be named where files cannot.
-fn drop_note(_: Failure) -> FileList {
-    FileList::default()
 }
 
 fn largest() -> String {

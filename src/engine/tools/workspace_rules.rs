@@ -28,6 +28,28 @@ const LISTED: usize = 300;
 /// How the list of skills is named.
 pub(crate) const SKILLS: &str = "skills";
 
+/// What puts rules in or takes them out; the other of the two where `on` does not say which. `off` rules are switched off
+/// by the settings; `nested` ones go only near what a message is about. Or why nothing changes.
+fn switch(
+    on: Option<bool>,
+    mark: Option<MarkKind>,
+    (off, nested): (bool, bool),
+    once: bool,
+) -> Result<Act, &'static str> {
+    let out = mark.is_some_and(MarkKind::excludes);
+    let on = on.unwrap_or(out || (off && mark.is_none()));
+    match (on, out, off) {
+        (true, true, _) => Ok(Act::Clear),
+        (true, false, true) => Ok(Act::Set { kind: MarkKind::IncludeOnce, toggle: false }),
+        (true, false, false) if nested => Err("is not excluded; it is sent once a file near it is named or touched"),
+        (true, false, false) => Err("is not excluded"),
+        (false, true, _) => Err("is excluded already"),
+        (false, false, true) if mark.is_some() => Ok(Act::Clear),
+        (false, false, _) if once => Ok(Act::Set { kind: MarkKind::ExcludeOnce, toggle: false }),
+        (false, false, _) => Ok(Act::Set { kind: MarkKind::Exclude, toggle: false }),
+    }
+}
+
 /// What the list is made from, so that it can be made beside the engine.
 struct Ground {
     denied: FileVisibility,
@@ -100,22 +122,10 @@ impl Core {
             (guide.atom, guide.off, guide.nested)
         };
         let mark = branch.marks.iter().find(|mark| mark.target == atom).map(|mark| mark.kind);
-        let out = mark.is_some_and(MarkKind::excludes);
-        let on = on.unwrap_or(out || (off && mark.is_none()));
-        let act = match (on, out, off) {
-            (true, true, _) => Act::Clear,
-            (true, false, true) => Act::Set { kind: MarkKind::IncludeOnce, toggle: false },
-            (true, false, false) if nested => {
-                let words = "it is sent once a file near it is named or touched";
-                return Ok(Answer::Done(format!("{path} is not excluded; {words}.")));
-            }
-            (true, false, false) => return Ok(Answer::Done(format!("{path} is not excluded."))),
-            (false, true, _) => return Ok(Answer::Done(format!("{path} is excluded already."))),
-            (false, false, true) if mark.is_some() => Act::Clear,
-            (false, false, _) if once => Act::Set { kind: MarkKind::ExcludeOnce, toggle: false },
-            (false, false, _) => Act::Set { kind: MarkKind::Exclude, toggle: false },
-        };
-        self.mark(id, &[ItemName::Atom(atom)], act)
+        match switch(on, mark, (off, nested), once) {
+            Ok(act) => self.mark(id, &[ItemName::Atom(atom)], act),
+            Err(why) => Ok(Answer::Done(format!("{path} {why}."))),
+        }
     }
 
     /// Writes a file with rules as the tools would, so that undo takes it back.
@@ -352,6 +362,38 @@ pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_key_puts_rules_in_and_takes_them_out() {
+        let goes = |mark: Option<MarkKind>, off: bool| mark.map_or(!off, |kind| !kind.excludes());
+        let marks = [
+            None,
+            Some(MarkKind::Sticky),
+            Some(MarkKind::IncludeOnce),
+            Some(MarkKind::Exclude),
+            Some(MarkKind::ExcludeOnce),
+        ];
+        for (mark, bits) in marks.into_iter().flat_map(|mark| (0..8).map(move |bits| (mark, bits))) {
+            let [off, nested, once] = [1, 2, 4].map(|bit| bits & bit != 0);
+            let (now, given) = (goes(mark, off), |on| switch(on, mark, (off, nested), once));
+            let about = format!("{mark:?} off {off} nested {nested} once {once}");
+            assert_eq!(given(None), given(Some(!now)), "{about}");
+            let after = match given(None) {
+                Ok(Act::Set { kind, toggle: false }) => Some(kind),
+                Ok(Act::Clear) => None,
+                other => panic!("{about}: {other:?}"),
+            };
+            // An exclusion of what the settings switch off is taken back first; then it can go in.
+            let (cleared, excluded) = (off && !now && mark.is_some(), after.is_some_and(MarkKind::excludes));
+            assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
+            assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");
+            if !off {
+                assert_eq!(given(Some(now)).is_err(), true, "{about}");
+            }
+        }
+        let near = switch(Some(true), None, (false, true), false).unwrap_err();
+        assert!(near.contains("near it") && switch(Some(true), None, (false, false), false) == Err("is not excluded"));
+    }
 
     #[test]
     fn only_rules_of_this_folder_that_are_read_whole_are_edited_here() {

@@ -207,8 +207,7 @@ impl Core {
         let branch = session.branch(from)?;
         let question = Question { base: aside.base, text: Some(aside.view.question.clone()), ..Question::default() };
         let lane = crate::engine::plans::snapshot::lane_of(session, branch, base, &question);
-        let at = aside.card.at.max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
-        let (asked, content) = super::live::asked_node(session, base, &aside.view.question, None, at, &lane);
+        let (asked, content) = super::live::asked_node(session, base, &aside.view.question, None, aside.card.at, &lane);
         let answer = answered(&asked, aside);
         let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);

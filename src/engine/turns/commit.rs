@@ -143,9 +143,8 @@ impl Core {
         let parent = live.after.and_then(|id| session.tree.slot(id));
         let key = fresh_key(session, parent, role, content);
         let above = parent.map(|slot| session.tree.head(slot));
-        let at = self.now().max(above.map_or(0, |head| head.at + 1));
         let lane = above.map_or_else(String::new, |head| head.lane.clone());
-        let mut head = new_head(session, parent, key, role, content, at, &lane);
+        let mut head = new_head(session, parent, key, role, content, self.now(), &lane);
         head.end = end;
         head.model = (role == Role::Assistant).then(|| live.card.model.clone());
         Ok(head)

@@ -242,7 +242,7 @@ pub(crate) fn asked_node(
     (new_head(session, base, key, Role::User, &content, at, lane), content)
 }
 
-/// The head of a node that does not exist yet.
+/// The head of a node that does not exist yet. It is later than its parent even where the clock stands or goes back.
 pub(crate) fn new_head(
     session: &Session,
     parent: Option<Slot>,
@@ -260,7 +260,7 @@ pub(crate) fn new_head(
         ord: behind(tree, parent),
         role,
         end: End::Complete,
-        at,
+        at: parent.map_or(at, |slot| at.max(tree.head(slot).at + 1)),
         bytes: content.bytes(),
         calls: u16::try_from(content.calls().count()).unwrap_or(u16::MAX),
         hidden: false,

@@ -154,3 +154,24 @@ fn free_name(path: &Path, what: &str, end: &str) -> PathBuf {
     }
     name
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_vanished_where_only_its_backup_is_left() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("store.db");
+        assert_eq!(missing_content(&path), None, "there never was one");
+        std::fs::write(beside(&path, ".backup-2020-01-01T000000Z"), "copy").unwrap();
+        assert!(missing_content(&path).unwrap().contains("missing"));
+        std::fs::write(&path, "").unwrap();
+        assert!(missing_content(&path).unwrap().contains("empty"));
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(missing_content(&path), None);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        assert_eq!(missing_content(&path), None, "what cannot be read is not missing");
+    }
+}

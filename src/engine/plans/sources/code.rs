@@ -201,13 +201,12 @@ impl Put<'_> {
             source: Source::default(),
             scores: Scores::default(),
         };
-        let Some(map) = map.filter(|map| !map.text.is_empty()) else {
-            let read = self.book.look(|_| ()).is_some();
-            if !read {
-                self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in the next request")));
-            }
-            return;
+        let Some(map) = map else {
+            return self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in the next request")));
         };
+        if map.text.is_empty() {
+            return;
+        }
         let text = map_text(&name, map, parts, &self.snapshot.rules.tools);
         let tokens = (self.count)(&text);
         if let Some(kind) = mark.filter(|kind| kind.excludes()) {

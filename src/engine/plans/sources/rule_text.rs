@@ -118,6 +118,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_not_as_in_the_file_is_noted() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        let key = format!("sk-proj-{}", "Ab3dEf6hIj9kLm2nOp5q".repeat(2));
+        for (text, most, notes, hidden) in [
+            ("Be brief.".to_owned(), 1_000, vec![], 0),
+            ("One\u{200b}.".to_owned(), 1_000, vec!["1 invisible character"], 1),
+            ("T\u{200b}w\u{2060}o.".to_owned(), 1_000, vec!["2 invisible characters"], 2),
+            (format!("key = {key}\n"), 1_000, vec!["1 of what looks like secrets masked"], 0),
+            ("0123456789\n".repeat(300), 1_100, vec!["2,200 of 3,300 bytes stay out"], 0),
+        ] {
+            std::fs::write(home.path().join("AGENTS.md"), text).unwrap();
+            let path = Path::new("AGENTS.md");
+            let loaded = load(&folder, path, &folder.look(path), most).unwrap();
+            assert_eq!((loaded.notes, loaded.hidden), (notes.into_iter().map(String::from).collect(), hidden));
+            assert!(!loaded.sent.contains(&key));
+        }
+    }
+
+    #[test]
     fn marks_of_other_systems_are_left_out() {
         assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
     }

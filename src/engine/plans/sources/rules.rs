@@ -299,7 +299,7 @@ fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> 
 /// `@path` words, and the files behind a message.
 fn named(text: &str, paths: &mut BTreeSet<String>) {
     for line in text.lines().take(LINES) {
-        if paths.len() > PATHS {
+        if paths.len() >= PATHS {
             return;
         }
         if let Some(path) = line.strip_prefix("File ").and_then(|rest| rest.strip_suffix(':')) {
@@ -326,6 +326,17 @@ mod tests {
         named("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
         let found: Vec<&str> = paths.iter().map(String::as_str).collect();
         assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
+    }
+
+    #[test]
+    fn a_message_that_names_many_paths_is_read_up_to_the_line_that_reaches_the_limit() {
+        for (a_line, found) in [(1, PATHS), (3, PATHS.div_ceil(3) * 3)] {
+            let names: Vec<String> = (0..PATHS * 4).map(|at| format!("@{at}")).collect();
+            let text: Vec<String> = names.chunks(a_line).map(|line| line.join(" ")).collect();
+            let mut paths = BTreeSet::new();
+            named(&text.join("\n"), &mut paths);
+            assert_eq!(paths.len(), found);
+        }
     }
 
     #[test]
