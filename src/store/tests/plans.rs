@@ -178,7 +178,7 @@ fn an_older_store_is_converted_in_the_background() {
     // Who closes the store waits for the end of the work on it, and the next start goes on.
     let store = open(&path).store;
     let (said, heard) = std::sync::mpsc::channel();
-    store.renew(move |sentence| said.send(sentence).unwrap());
+    store.start_conversion(move |sentence| said.send(sentence).unwrap());
     store.close();
     assert_eq!(heard.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected));
     drop(store);
