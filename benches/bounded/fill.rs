@@ -18,7 +18,7 @@ const BATCH: usize = 10_000;
 const WORDS: f64 = 60_000.0;
 const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
 
-/// Deterministic pseudo-random numbers (SplitMix64).
+/// Deterministic pseudo-random numbers (`SplitMix64`).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

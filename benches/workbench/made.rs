@@ -72,6 +72,7 @@ pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
         races: Vec::new(),
         workspace: ("/project".into(), false),
         drafts: Vec::new(),
+        cleared: Vec::new(),
         recovered: Vec::new(),
     }
 }

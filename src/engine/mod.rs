@@ -74,7 +74,7 @@ impl Engine {
         builder.finder.vectors.clone_from(&vectors);
         let changed = inbox.clone();
         let code_indexer = CodeIndexer::start(&setup, events.clone(), move || {
-            drop(changed.send(Inbox::Changed(OutsideChange::Code)))
+            drop(changed.send(Inbox::Changed(OutsideChange::Code)));
         })?;
         builder.code = Some(code_indexer.book());
         let planner = Planner::start(builder, inbox.clone(), |event| Inbox::Plan(PlanReport::Worker(Box::new(event))))?;

@@ -422,7 +422,7 @@ fn imitated_markers_are_plain_data() {
 fn a_workspace_that_only_reads_changes_nothing_and_runs_nothing() {
     let place = Place::new();
     let wished = [
-        ("write_file", json!({"path": "new.txt", "content": "new"})),
+        ("write_file", json!({"path": "new.txt", "text": "new"})),
         #[cfg(unix)]
         ("run", json!({"line": "echo x > new.txt"})),
     ];

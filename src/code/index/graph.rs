@@ -198,7 +198,7 @@ impl Graph {
         found
     }
 
-    /// Weight that flows from seeds to the symbols they use and to their users in `rounds` steps: personalized PageRank
+    /// Weight that flows from seeds to the symbols they use and to their users in `rounds` steps: personalized `PageRank`
     /// (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights are in [`UNIT`]s.
     #[must_use]
     pub fn flow(&self, seeds: &[(SymbolId, u64)], rounds: usize, back: u64) -> BTreeMap<SymbolId, u64> {

@@ -270,9 +270,6 @@ proptest! {
                 prop_assert_eq!(admitted.total, counted(&input, &admitted));
                 prop_assert!(admitted.total <= room, "{} > {room}", admitted.total);
                 prop_assert_eq!(admitted.free(), room - admitted.total);
-                let plan = crate::context::explain::explain(&input, &admitted);
-                let rows = plan.included().map(|row| row.tokens).sum::<u32>();
-                prop_assert_eq!((plan.est_total, rows + plan.framing), (admitted.total, admitted.total));
                 let refused = admitted.places.iter().chain(admitted.leases.iter().flatten());
                 let capped = refused.filter(|place| matches!(place, RowPosition::NoLease { capped: true })).count();
                 prop_assert!(capped == 0 || input.policy.leased_cap_tokens < 60);

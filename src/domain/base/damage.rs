@@ -208,7 +208,10 @@ mod tests {
             (copy(0, None), ")"),
             (copy(1, None), "  contains one item that was deleted from the store"),
             (copy(3, None), "  contains 3 items that were deleted from the store"),
-            (Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) }, "  was written again without the deleted text"),
+            (
+                Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) },
+                "  was written again without the deleted text",
+            ),
             (Holding { fate: deleted, ..copy(0, None) }, "  was deleted"),
             (
                 Holding { fate: deleted, ..older.clone() },

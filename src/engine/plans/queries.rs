@@ -419,7 +419,10 @@ mod tests {
         };
         let file = model(Encoding::File(Hash::default()));
         let found = tokenizer_finding(&file, &Counter(None)).unwrap();
-        assert_eq!((found.ok, found.text.as_str()), (Some(true), "tokens of m are counted with tokenizer.json"));
+        assert_eq!(
+            (found.ok, found.text.as_str()),
+            (Some(true), "tokens of m are counted with tokenizer.json 00000000")
+        );
         let found = tokenizer_finding(&file, &Counter(Some("it is damaged"))).unwrap();
         let by = format!("it is damaged; tokens of m are counted with {}", Encoding::Approximate.title());
         assert_eq!((found.ok, found.text, found.todo.is_empty()), (Some(false), by, false));

@@ -388,7 +388,7 @@ mod tests {
             assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
             assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");
             if !off {
-                assert_eq!(given(Some(now)).is_err(), true, "{about}");
+                assert!(given(Some(now)).is_err(), "{about}");
             }
         }
         let near = switch(Some(true), None, (false, true), false).unwrap_err();

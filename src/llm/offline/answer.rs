@@ -170,7 +170,7 @@ fn asked(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
         let valid = serde_json::from_str::<serde_json::Value>(args).is_ok_and(|value| value.is_object());
         match (known, valid) {
             (true, true) if calls.len() < MAX_CALLS => {
-                calls.push(WrittenCall { name: name.to_owned(), args: args.to_owned() })
+                calls.push(WrittenCall { name: name.to_owned(), args: args.to_owned() });
             }
             (true, true) => refused.push(format!("I make at most {MAX_CALLS} calls for one message.")),
             (true, false) => refused.push(format!("I don't call {name}: its arguments are not a JSON object.")),

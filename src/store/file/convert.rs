@@ -20,7 +20,7 @@ const MAX_IN_MEMORY: i64 = 256 << 20;
 /// Required quiet time before each attempt to compact the store, and the number of attempts.
 const QUIET: Duration = Duration::from_secs(10);
 const TRIES: u32 = 60;
-/// ConversionTask that takes less time is not reported.
+/// A conversion that takes less time is not reported.
 const REPORT_AFTER: Duration = Duration::from_secs(3);
 
 /// The work in progress.

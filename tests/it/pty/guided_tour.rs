@@ -65,6 +65,7 @@ fn try_fork_and_race(guide: &Guide) {
     guide.asked("5 of 9", "Press Tab", "\t");
     guide.asked("5 of 9", "Press f", "ff");
     let race = "/race model:offline model:offline-brief How long is the grace period?";
+    guide.asked("6 of 9", "Press Ctrl+U to clear", "\x15");
     guide.asked_to_type("6 of 9", race, race);
     guide.pty.keys("\r");
     guide.pty.until("two answers that differ", |screen| {

@@ -87,6 +87,7 @@ fn newcomer_finds_every_key_on_the_screen() {
     pty.until("the pin is gone", |screen| !screen.contains('◆'));
 
     press(&pty, "Esc type");
+    pty.see("Type a message");
     pty.keys("\x04");
     assert_eq!(pty.ended().code, 0);
     let runs = home.json(&["plans", "list"]);

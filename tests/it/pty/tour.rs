@@ -137,6 +137,8 @@ fn fork_and_race(tour: &mut Tour) {
         "fork: another branch with its own pins and settings",
         &["▸ main-2", "○ main", "● main-2", "CTX: Heavy"],
     );
+    // The fork took the unsent message along.
+    tour.keys("\x15");
     tour.types("/race model:swift model:steady Which is faster?").keys("\r");
     tour.shows(
         "race: one question, two models, side by side",

@@ -127,12 +127,11 @@ impl ConversationSearch {
         let before = self.current();
         self.matches = self.find(path);
         let last = self.matches.len().saturating_sub(1);
-        self.current = match before {
-            Some(old) => self.matches.iter().position(|found| *found == old).unwrap_or(self.current.min(last)),
-            None => {
-                self.reveal = !self.matches.is_empty();
-                self.matches.iter().position(|found| found.block >= self.began.0).unwrap_or(last)
-            }
+        self.current = if let Some(old) = before {
+            self.matches.iter().position(|found| *found == old).unwrap_or(self.current.min(last))
+        } else {
+            self.reveal = !self.matches.is_empty();
+            self.matches.iter().position(|found| found.block >= self.began.0).unwrap_or(last)
         };
     }
 

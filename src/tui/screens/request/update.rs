@@ -42,7 +42,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Unused, _) => put_unused(model, &[]),
         (RequestPending::Steps(_), Err(_)) => {}
         (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
-            said(model, result)
+            said(model, result);
         }
     }
 }

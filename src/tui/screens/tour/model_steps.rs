@@ -138,7 +138,13 @@ const FORK: [Part; 2] = [
     ),
 ];
 
-const RACE: [Part; 2] = [
+const RACE: [Part; 3] = [
+    part(
+        "The unsent message came along to the fork. Press {} to clear it.",
+        &[(A::DeleteToStart, W::Composer)],
+        |model, _| model.composer.is_empty(),
+        "The line is empty.",
+    ),
     part(
         "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the grace period?",
         &[(A::Send, W::Composer)],
