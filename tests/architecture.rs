@@ -554,7 +554,7 @@ fn planted_cycles_are_caught() {
     assert_eq!(plant(&[("x/a.rs", for_tests), ("x/b.rs", "use super::a::A;")]), none);
 
     let ring = |size: usize| {
-        let file = |at: usize| (format!("x/f{at}.rs"), format!("use super::f{}::X;", (at + 1) % size));
+        let file = |at: usize| (format!("x/f{at}.rs"), format!("use super::f{0}::X{0};", (at + 1) % size));
         (0..size).map(file).collect::<Vec<_>>()
     };
     assert_eq!(large_cycles(&imports(&ring(8)), &[]), none);
