@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const WORDS: u64 = 60_000;
 const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
 
-/// Deterministic pseudo-random numbers (SplitMix64).
+/// Deterministic pseudo-random numbers (`SplitMix64`).
 pub struct Dice(pub u64);
 
 impl Dice {

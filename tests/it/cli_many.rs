@@ -146,6 +146,7 @@ fn other_branches_continue_during_a_turn() {
 }
 
 /// The open turn waits in its first round, or in its second one, after a tool result was stored.
+#[allow(clippy::too_many_lines, reason = "one story")]
 fn beside_an_open_turn(rounds: usize) {
     let server = Server::answering(move |request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();

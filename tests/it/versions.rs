@@ -135,6 +135,7 @@ fn save(name: &str, text: &str, preset: Option<&str>) -> Request {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one story")]
 fn policy_is_copied_refused_fixed_applied_and_undone() {
     let model = Model::new([]);
     let bench = Bench::new(&model);

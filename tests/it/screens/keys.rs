@@ -71,7 +71,8 @@ fn a_match_in_a_folded_result_is_unfolded_and_marked() {
     stage.theme = Theme::built_in("dark", false);
     let buf = stage.buffer(120, 35);
     let ground = stage.theme.style(Ink::CurrentMatch).bg.unwrap();
-    let marked: String = buf.content().iter().filter(|cell| cell.bg == ground).map(|cell| cell.symbol()).collect();
+    let marked: String =
+        buf.content().iter().filter(|cell| cell.bg == ground).map(ratatui::buffer::Cell::symbol).collect();
     assert_eq!(marked, "fn refresh");
     stage.press("ctrl-u").type_text("two tabs");
     let screen = stage.screen(120, 35);

@@ -22,7 +22,7 @@ use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, TurnSelection};
 use pleach::domain::planning::what_if::PlanFigures;
 use std::fmt::Write as _;
 
-/// Deterministic pseudo-random numbers (SplitMix64).
+/// Deterministic pseudo-random numbers (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
