@@ -211,7 +211,9 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     let gone = |screen: &str| ["race-1", "main-2", "✕"].iter().all(|words| !screen.contains(words));
     tour.pty.until("nothing of it is left", gone);
     tour.keys("\x1b");
-    tour.pty.until("the draft is as it was left", |screen| screen.contains(THIRD) && screen.contains("^P actions"));
+    tour.pty.until("the composer has the keys", |screen| screen.contains("^P actions"));
+    tour.types(THIRD);
+    tour.pty.until("the message is typed again", |screen| screen.contains(THIRD));
     tour.keys("\x0f");
     tour.shows("the request again", &["Next request ·", THIRD]);
     tour.keys("v");
