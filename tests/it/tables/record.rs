@@ -17,6 +17,8 @@ pub(crate) struct Record {
     out: String,
     folder: String,
     names: HashMap<String, String>,
+    /// How many ids and hashes have a number.
+    numbered: usize,
     ids: Regex,
     times: Regex,
 }
@@ -29,6 +31,7 @@ impl Record {
             out: String::new(),
             folder: bench.workspace.parent().unwrap().display().to_string(),
             names: HashMap::new(),
+            numbered: 0,
             ids: Regex::new(ids).unwrap(),
             times: Regex::new(times).unwrap(),
         }
@@ -38,19 +41,22 @@ impl Record {
     fn normalized(&mut self, text: &str) -> String {
         let text = text.replace(&self.folder, "DIR");
         let text = self.times.replace_all(&text, "T");
-        let names = &mut self.names;
+        let (names, numbered) = (&mut self.names, &mut self.numbered);
         self.ids
             .replace_all(&text, |found: &Captures<'_>| {
                 let name = found[0].trim_start_matches('#');
                 let long = matches!(name.len(), 32 | 36);
                 let key = if long { name } else { &name[..name.len().min(8)] };
-                let next = names.len() + 1;
                 let known = names
                     .entry(key.to_owned())
-                    .or_insert_with(|| format!("{}{next}", if long { "id" } else { "h" }))
+                    .or_insert_with(|| {
+                        *numbered += 1;
+                        format!("{}{numbered}", if long { "id" } else { "h" })
+                    })
                     .clone();
                 if name.len() == 36 {
-                    // People see the end of an id, or its beginning.
+                    // People see the end of an id, or its beginning. Neither takes a number: the beginning is a time,
+                    // which two ids share or not, by when they were made.
                     names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
                     names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
                 }
