@@ -37,7 +37,7 @@ use std::sync::mpsc::{Receiver, Sender};
 /// The engine's thread.
 pub(super) struct Core {
     pub(super) setup: Setup,
-    /// What was learned of servers, models and code.
+    /// Facts learned about servers, models, and code.
     pub(super) learned: LearnedSettings,
     pub(super) store: Store,
     /// For threads that report to this one.
@@ -87,7 +87,7 @@ impl Core {
         })
     }
 
-    /// Works until the door is closed; then saves what is under way.
+    /// Works until the API is closed; then saves running work.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));
@@ -130,8 +130,8 @@ impl Core {
         self.say(Event::Answer { ticket, result });
     }
 
-    /// Sends an event. It is no failure if nobody listens: the screen may have closed while an answer is still being
-    /// saved.
+    /// Sends an event. It is not a failure if there is no receiver: the screen may have closed while an answer is still
+    /// being saved.
     pub(super) fn say(&self, event: Event) {
         let _ = self.events.send(event);
     }

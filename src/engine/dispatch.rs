@@ -185,7 +185,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about a turn under way, and side questions.
+    /// Requests about a running turn, and side questions.
     fn on_turn(&mut self, ticket: Ticket, request: TurnRequest) -> Result<(), Failure> {
         let result = match request {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
@@ -323,7 +323,7 @@ impl Core {
     }
 }
 
-/// Panics where a test wants to see how the screen behaves without the engine.
+/// Panics if a test wants to see how the screen behaves without the engine.
 #[cfg(debug_assertions)]
 fn panic_on_request(message: &Inbox) {
     let undo =

@@ -116,8 +116,8 @@ impl Engine {
     }
 }
 
-/// After a program ended without closing the store, the file is checked beside everything else; plans of older versions are
-/// brought into the present form.
+/// If a program ended without closing the store, checks the file in the background; also converts plans of older
+/// versions to the current format.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
     let told = events.clone();
@@ -125,7 +125,7 @@ fn watch_store(store: &Store, events: &Sender<Event>) {
     store.start_conversion(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
-/// Says when pieces of an answer cannot be saved any more, and when they are.
+/// Reports when parts of an answer cannot be saved, and when they can be saved again.
 fn report_storage_failure(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
     match (&before, &now) {
         (None, Some(why)) => {

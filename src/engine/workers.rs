@@ -10,7 +10,7 @@ use super::sessions::search::SearchWorker;
 pub(super) struct Workers {
     /// Reads the workspace's code.
     pub(super) code: CodeIndexer,
-    /// Makes vectors of messages, where there is an embedder.
+    /// Computes vectors of messages, if there is an embedder.
     pub(super) vectors: Option<Vectors>,
     /// Searches all sessions.
     pub(super) search: SearchWorker,

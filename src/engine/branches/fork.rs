@@ -20,16 +20,16 @@ pub(crate) struct NewBranch {
     pub(crate) id: BranchId,
     /// Its name.
     pub(crate) name: String,
-    /// What it overrides; what its parent does when none.
+    /// Its overrides; `None` copies those of its parent.
     pub(crate) overrides: Option<Overrides>,
-    /// Messages that it begins with, below the place where it is forked.
+    /// Messages at its start, below the fork.
     pub(crate) grown: Vec<Node>,
-    /// What is written with it.
+    /// Writes stored with it.
     pub(crate) writes: Vec<Write>,
 }
 
 impl NewBranch {
-    /// One that begins where it is forked.
+    /// A branch that starts at the fork.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
         Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
@@ -84,7 +84,7 @@ impl Core {
         self.sprout_at(id, head, sprouts, what)
     }
 
-    /// Makes branches that begin at one node, or empty; in one step that is undone together.
+    /// Creates branches that start at one node, or empty; one undo reverts all of them.
     pub(crate) fn sprout_at(
         &mut self,
         id: BranchId,
@@ -149,7 +149,7 @@ impl Core {
     }
 }
 
-/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+/// The nearest position at or above `slot` where a path may end: not between a call and its last result.
 pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     let tree = &session.tree;
     let mut at = slot;

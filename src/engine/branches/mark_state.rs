@@ -31,7 +31,7 @@ pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, befor
     })
 }
 
-/// Where a mark puts its item; a lease that has run out puts it nowhere.
+/// The state that a mark gives its item; an expired lease gives none.
 pub(crate) fn standing(mark: Option<&Mark>) -> ItemState {
     match mark.map(|mark| mark.kind) {
         None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => ItemState::None,

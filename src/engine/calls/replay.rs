@@ -145,7 +145,7 @@ impl Core {
     }
 }
 
-/// The plan of a call with what its request was made from.
+/// The plan of a call with the parts of its request.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
     let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 impl Core {
-    /// Begins.
+    /// Starts a rerun.
     pub(crate) fn start_rerun(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.turns.rerun.is_some() {
             return Err(Failure::new(FailureKind::Busy, "Another rerun is in progress.").todo("Stop it first."));

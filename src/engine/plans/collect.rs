@@ -11,7 +11,8 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::plan::Warning;
 
 impl InputBuilder {
-    /// Collects a plan's input. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
+    /// Collects a plan's input. If the model's own tokenizer cannot be used, another vocabulary counts, and a warning
+    /// reports that.
     pub(crate) fn collect(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (instead, why) = self.counter().settle(snapshot.rules.model.encoding);
         let Some(why) = why else { return self.collect_counted(snapshot) };

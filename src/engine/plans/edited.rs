@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// The body of the plan drawn last, with what it consists of.
+    /// The body of the plan drawn last, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans
@@ -227,7 +227,7 @@ fn put_together(
     Ok((solved, weighed))
 }
 
-/// What a request's messages are made of: for each piece its section and the row's first words.
+/// The parts of a request's messages: for each, its section and the row's first words.
 fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     let mut of: HashMap<Hash, &Row> = HashMap::new();
     for row in plan.included() {

@@ -59,7 +59,7 @@ impl Core {
         branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
-    /// Takes the newest level of a kind back.
+    /// Undoes the newest level of a kind.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -69,7 +69,7 @@ impl Core {
         self.take_back(id, newest)
     }
 
-    /// Takes a summary out of use, with the levels above it.
+    /// Undoes a summary and the levels above it.
     pub(crate) fn take_back(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let chains = branch.summaries.iter().map(|top| self.levels(&branch, *top));
@@ -157,7 +157,7 @@ impl Core {
         found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a summary itself, and no older level of it, could go.
+    /// Whether a summary itself, and not an older level of it, could be sent.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();

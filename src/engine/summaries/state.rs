@@ -33,7 +33,7 @@ pub(crate) struct Drafts {
     pub(crate) last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
-    /// Tokens of messages, shared with the checks of what is due.
+    /// Token counts of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct PendingModule {
 }
 
 impl PendingModules {
-    /// Begins a summary; refused while one of the same part is being written. The returned flag is set when it is
+    /// Starts a summary; refused while one of the same module is being written. The returned flag is set when it is
     /// canceled.
     pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = module_cards::shown(path);

@@ -12,7 +12,7 @@ pub(crate) trait LookupTools: Send + Sync {
     /// The tools on offer now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// What a call would look at, empty where the call names nothing; none where the tool is not one of these.
+    /// The target of a call, empty if the call names none; `None` if the tool is not one of these.
     fn target(&self, name: &str, args: &str) -> Option<String>;
 
     /// Runs one call of these.

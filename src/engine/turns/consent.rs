@@ -90,7 +90,7 @@ impl Core {
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// A call ended, with or without a word.
+    /// A call ended, with or without a decision.
     pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
@@ -98,19 +98,20 @@ impl Core {
         }
     }
 
-    /// The rules about files on a branch, for what the model sees.
+    /// The rules about files on a branch, for content shown to the model.
     pub(crate) fn sight(&self, branch: BranchId) -> FileVisibility {
         sight(&self.all_rules(branch))
     }
 
-    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    /// The files hidden by the person's rules: those of the current session, the folder, and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
-    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
+    /// Passes the denying rules to background readers of files: those of a branch's session, or those without a
+    /// session.
     pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
@@ -157,7 +158,7 @@ impl Core {
         Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
 
-    /// Adds a rule of a person's, or takes it off.
+    /// Adds or removes a person's rule.
     pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
         if scope == RuleScope::Config {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
@@ -188,8 +189,8 @@ impl Core {
         }))
     }
 
-    /// What a rule that denies files does not take back: results that tools gave before. They are messages that the person
-    /// sees in every plan, so they stay and are sent until a person leaves them out.
+    /// Earlier results that a denying rule does not affect. They are messages that the person sees in every plan, so
+    /// they stay and are sent until the person excludes them.
     fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
         let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
@@ -241,7 +242,7 @@ impl Core {
         }
     }
 
-    /// Gives files the texts that changes say; what was done already is taken back where one of them cannot be.
+    /// Restores the texts of files from changes; if one of them cannot be restored, reverts the others.
     pub(crate) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
         let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
         for change in changes {
@@ -285,7 +286,7 @@ impl Core {
     }
 }
 
-/// The word that rules give, with the words about them.
+/// The decision by rules, with its text.
 ///
 /// # Errors
 /// They give none: a person is asked.
@@ -313,7 +314,7 @@ pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
     FileVisibility::new(rules.iter().map(|(_, rule)| rule.clone()))
 }
 
-/// A command with what rules cannot do about it: the system that keeps it in does not know them.
+/// A command with a note about rules that the sandbox does not enforce.
 pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     let ToolEffect::Run(command) = deed else { return deed };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
@@ -328,7 +329,7 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     ToolEffect::Run(Command { protection, ..command })
 }
 
-/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
+/// Why a file that configures the program is not changed together with others: its change needs a separate approval.
 fn not_alone(deed: &ToolEffect) -> Option<String> {
     let (path, what) = deed.steers()?;
     let ToolEffect::Change(changes) = deed else { return None };
@@ -352,7 +353,7 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
     )
 }
 
-/// What keeps a deed in, in words.
+/// The protection of a call, as sentences.
 pub(crate) fn protection(deed: &ToolEffect) -> Vec<String> {
     match deed {
         ToolEffect::Run(command) => command.protection.clone(),

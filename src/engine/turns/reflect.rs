@@ -29,9 +29,9 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Tool calls of other branches that may have come between those of a turn.
+/// Tool calls of other branches that may lie between those of a turn.
 const OTHERS: usize = 64;
-/// Tokens of a card beside its messages' words, roughly.
+/// Approximate tokens of a card beside its messages' text.
 const LABEL: u32 = 40;
 
 /// A mark that changes at a turn's end.
@@ -56,14 +56,14 @@ impl MarkUpdate {
     }
 }
 
-/// What a turn's end brings beside its nodes.
+/// The changes at a turn's end beside its nodes.
 #[derive(Default)]
 pub(crate) struct TurnEndChanges {
     /// Marks that change.
     pub(crate) marks: Vec<MarkUpdate>,
     /// Steps, touches and the operation.
     pub(crate) writes: Vec<Write>,
-    /// Sentences for the person.
+    /// Sentences for the user.
     pub(crate) said: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl TurnEndInput<'_> {
 }
 
 impl Core {
-    /// Works out what a turn that ends touched and what follows.
+    /// Computes what an ending turn touched, and the resulting steps.
     pub(crate) fn reflect(
         &self,
         id: BranchId,
@@ -181,8 +181,8 @@ impl Core {
         Ok(done)
     }
 
-    /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
-    /// the program's that ended a turn ago goes.
+    /// Sent leases lose a turn, once per user message; used marks for one call end; a lease of the program that ran out
+    /// a turn ago is removed.
     fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
@@ -198,7 +198,7 @@ impl Core {
         Ok(moved.collect())
     }
 
-    /// What the turn touched, by the places of the older turns.
+    /// What the turn touched, by the indices of the older turns.
     fn touches_of(&self, scene: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
         let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
         let plan = &scene.live.solved.plan;
@@ -242,7 +242,7 @@ impl Core {
         Ok(Touches { cluster, touched: touched.collect() })
     }
 
-    /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
+    /// Names in the arguments or messages of the tools that failed in the ending turn.
     fn failed_on(&self, scene: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
         let nodes = scene.path.turns[scene.here].nodes.clone();
         let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
@@ -257,7 +257,7 @@ impl Core {
         Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
 
-    /// What the person asked in the turn that ends.
+    /// The question of the ending turn.
     fn asked_words(&self, scene: &TurnEndInput<'_>) -> Result<String, Failure> {
         let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
         Ok(node.map(|content| content.plain_text()).unwrap_or_default())
@@ -323,7 +323,7 @@ impl Core {
         Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
     }
 
-    /// What the last turns touched and their subjects, the newest first.
+    /// The touches and subjects of the last turns, the newest first.
     #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
     fn past(
         &self,
@@ -338,7 +338,7 @@ impl Core {
         Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
     }
 
-    /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
+    /// Whether a person removed or excluded it, on this branch or on an ancestor before the fork.
     fn refused(&self, scene: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
         let nodes = scene.path.turns[turn].nodes.clone();
         let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
@@ -351,7 +351,7 @@ impl Core {
     }
 }
 
-/// Whether what happened on a branch at a time counts along a lineage.
+/// Whether an event on a branch at a time applies to a lineage.
 pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
     lines.iter().any(|(id, until)| *id == of && at <= *until)
 }
@@ -388,7 +388,7 @@ fn tokens(scene: &TurnEndInput<'_>, turn: usize) -> u32 {
     u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
 }
 
-/// Tokens of a person's leases that go on.
+/// Tokens of a person's continuing leases.
 fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) -> u32 {
     let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let left = theirs.filter(|mark| {
@@ -403,7 +403,7 @@ fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) 
     left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))
 }
 
-/// Turns that the window held, by the keys of their user messages.
+/// Turns in the window, by the keys of their user messages.
 fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
     let key = |row: &Row| match row.atom {
         Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
@@ -412,7 +412,7 @@ fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
     scene.live.solved.plan.included().filter_map(key).collect()
 }
 
-/// Removed, or of another lane where the policy keeps lanes apart.
+/// Deleted, or of another lane if the policy separates lanes.
 fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
     let (there, here) = (of(turn), of(scene.here));
@@ -420,7 +420,7 @@ fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     there.end == End::Removed || there.hidden || lanes
 }
 
-/// Whether what a mark is on went with one of the turn's calls.
+/// Whether the target of a mark was sent with one of the turn's calls.
 fn sent(live: &LiveTurn, mark: &Mark) -> bool {
     let first = |atom: &Atom| -> Option<Hash> {
         match atom {

@@ -18,7 +18,7 @@ pub(crate) struct Runner {
     pub(crate) off: Vec<String>,
     /// Bytes of a result that the model reads.
     pub(crate) limit: usize,
-    /// Bytes of it that are kept where it is longer.
+    /// Maximum stored bytes of a longer result.
     pub(crate) keep: usize,
 }
 
@@ -31,7 +31,7 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// The tools that read what is kept of a result, as far as they are not switched off.
+    /// The tools that read stored results, unless they are switched off.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,

@@ -28,7 +28,7 @@ pub(crate) enum Report {
     Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
     /// The call ended.
     Ended { run: RunId, outcome: Box<Outcome> },
-    /// A tool began.
+    /// A tool started.
     ToolBegan { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
     ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
@@ -114,7 +114,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Takes what came; false stops the call.
+    /// Handles a delta; false stops the call.
     fn take(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
         simulate_panic();
@@ -159,7 +159,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Lets a test see what becomes of the workbench when a call's task panics.
+/// Lets a test see how the workbench behaves when a call's task panics.
 #[cfg(debug_assertions)]
 fn simulate_panic() {
     assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "simulated panic in the call");
@@ -175,7 +175,7 @@ fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     }
 }
 
-/// Puts saved pieces of a stream together again.
+/// Joins the saved pieces of a stream.
 pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     let mut whole = Arrived::default();
     for piece in chunks.iter().filter_map(|chunk| serde_json::from_slice::<Arrived>(chunk).ok()) {

@@ -36,12 +36,13 @@ pub(crate) struct AnswerCalls {
     pub(crate) ids: Vec<String>,
     pub(crate) session: SessionId,
     pub(crate) store: Store,
-    /// The rules about files when it began.
+    /// The rules about files at its start.
     pub(crate) sight: FileVisibility,
 }
 
 impl AnswerCalls {
-    /// Starts them, one after the other, on a thread of their own. Where there is no thread, each of them has failed.
+    /// Runs the calls one after the other on a separate thread. If the thread cannot be started, each of them has
+    /// failed.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
@@ -80,13 +81,13 @@ pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
 
 /// Who decides on a call and receives its output.
 pub(crate) trait Host: Sync {
-    /// The call is understood and waits for a word.
+    /// The call was parsed and waits for a decision.
     fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);
-    /// It said something meanwhile.
+    /// It produced output meanwhile.
     fn said(&self, text: &str);
     /// The call's id.
     fn id(&self) -> String;
-    /// What is kept of an earlier call's result.
+    /// The stored part of an earlier call's result.
     fn kept(&self, id: &str) -> Option<String>;
 }
 
@@ -100,14 +101,14 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) sight: &'a FileVisibility,
 }
 
-/// A call at work, under the rules that held when the word was given.
+/// A running call, under the rules at the time of the decision.
 struct ActiveCall<'a> {
     one: &'a SingleCall<'a>,
     sight: FileVisibility,
 }
 
 impl SingleCall<'_> {
-    /// `began`: when the tool did, once there was a word.
+    /// `began`: the start time of the tool, after the decision.
     pub(crate) fn go(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
@@ -161,17 +162,17 @@ impl SingleCall<'_> {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// The file that is named, where a rule denies it.
+    /// The named file, if a rule denies it.
     fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
         read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
     }
 
-    /// Whether the tool can look into what is kept of a result.
+    /// Whether the tool can read stored results.
     fn reads(&self) -> bool {
         matches!(self.name, "read_file" | "search")
     }
 
-    /// Waits for a word; none where a person stopped it.
+    /// Waits for a decision; `None` if a person stopped it.
     fn word(&self, deed: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
         self.host.wants(deed.clone(), reply);

@@ -12,10 +12,10 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A last block with more bytes is closed before its end, so that what grows stays small.
+/// A last block with more bytes is ended early, so that the growing part stays small.
 const LARGE: usize = 16 << 10;
 
-/// Rows of texts.
+/// Renders texts as rows.
 #[derive(Debug)]
 pub struct Flow;
 
@@ -26,7 +26,7 @@ impl Flow {
         Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
-    /// The rows of a whole text, drawn in a certain way.
+    /// The rows of a whole text, in a given style.
     #[must_use]
     pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
         let mut grown = GrowingText::new(room, ink, look);
@@ -36,13 +36,13 @@ impl Flow {
         rows
     }
 
-    /// The rows of a text that is no Markdown: wrapped, nothing else.
+    /// The rows of plain text, only wrapped.
     #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
-    /// The rows of a text shown so exactly that nothing is hidden.
+    /// The rows of a text shown verbatim, with nothing hidden.
     #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::exact(raw).as_str(), room, ink)
@@ -59,7 +59,7 @@ fn wrapped(safe: &str, room: usize, ink: Ink) -> Vec<Line> {
     out
 }
 
-/// A block of code whose end has not come.
+/// A code block whose end has not arrived.
 #[derive(Clone, Debug)]
 struct OpenFence {
     mark: char,
@@ -96,25 +96,25 @@ pub struct GrowingText {
     room: usize,
     ink: Ink,
     look: MarkdownStyle,
-    /// Everything before this byte is closed; here a line begins, unless it is the end.
+    /// Everything before this byte is final; a line starts here, unless it is the end.
     upto: usize,
     seen: usize,
     fence: Option<OpenFence>,
-    /// Rows of what is closed.
+    /// Rows of the final part.
     pub done: Rc<Vec<Line>>,
-    /// Rows of what may still change.
+    /// Rows of the part that may still change.
     pub open: Vec<Line>,
 }
 
 impl GrowingText {
-    /// Nothing yet, in so many columns.
+    /// An empty text, in this number of columns.
     #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
         Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
     }
 
-    /// Takes in the text so far; what was there before is still its beginning.
+    /// Updates the text; it must start with the previous text.
     pub fn feed(&mut self, text: &str) {
         if text.len() == self.seen {
             return;
@@ -134,7 +134,7 @@ impl GrowingText {
         }
     }
 
-    /// Whether the text ends before the place up to which rows are closed.
+    /// Whether the text ends before the final part does.
     #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
         !text.is_char_boundary(self.upto)
@@ -148,7 +148,7 @@ impl GrowingText {
         done.append(&mut rows);
     }
 
-    /// Whole lines of an open block of code; the last line is drawn again until it is whole.
+    /// Complete lines of an open code block; the last line is rendered again until it is complete.
     fn code(&mut self, text: &str) {
         let Some(fence) = self.fence.clone() else { return };
         let mut rows = Vec::new();
@@ -203,7 +203,7 @@ impl GrowingText {
         self.part(text, from);
     }
 
-    /// A blank row between what is closed and what is open, where the source has one.
+    /// A blank row between the final and the open part, if the source has one.
     fn part(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
@@ -242,15 +242,15 @@ impl GrowingText {
     }
 }
 
-/// Where the outermost blocks of a stretch stand.
+/// The positions of the outermost blocks of a text.
 #[derive(Default)]
 struct BlockOffsets {
     tops: Vec<Range<usize>>,
-    /// Where the items of the last list begin, if the last block is one.
+    /// The positions of the items of the last list, if the last block is a list.
     items: Vec<usize>,
-    /// The last block is words, in which a line end may be a cut.
+    /// The last block is prose, in which a line end may be a split point.
     words: Option<usize>,
-    /// The last block is fenced code, with these words behind its fence.
+    /// The last block is fenced code, with this text after its fence.
     open_code: Option<String>,
 }
 
@@ -288,7 +288,7 @@ impl BlockOffsets {
         parts
     }
 
-    /// Where a last block that is too large may be cut.
+    /// The position at which a last block that is too large can be split.
     fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
         if size <= LARGE {
             return None;
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
     }
 
-    /// Pieces of which odd Markdown is made.
+    /// Fragments of unusual Markdown.
     fn piece() -> impl Strategy<Value = String> {
         let bits = [
             "# ",

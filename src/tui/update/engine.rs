@@ -24,7 +24,7 @@ use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
-/// Takes a report of an engine.
+/// Handles a report of an engine.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
     match msg {
@@ -233,7 +233,7 @@ fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether the head of a branch is another answer than before.
+/// Whether the head of a branch is a different answer than before.
 fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
     let Some(session) = &model.session else { return false };
     let head = session.find(id).and_then(|branch| branch.head).filter(|head| Some(*head) != before);
@@ -328,7 +328,7 @@ fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
     }
 }
 
-/// Notifies a person who looks at another window that a long turn has ended.
+/// Notifies a user who looks at another window that a long turn has ended.
 fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
     let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
     if live.seconds(model.now) < u64::from(model.display.settings.notify_after) {

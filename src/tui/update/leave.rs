@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
-/// The longest time between two presses that belong together, in milliseconds.
+/// The maximum time between two related presses, in milliseconds.
 const TWICE: u64 = 1_500;
 
 /// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
@@ -58,7 +58,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     tour::update::leave(model, out);
 }
 
-/// Cancels a call that waits for its plan. The answer to the call says so.
+/// Cancels a call that waits for its plan. The answer to the call reports it.
 fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));

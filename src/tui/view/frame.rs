@@ -12,8 +12,8 @@ use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
-/// whose contents the frame lacks.
+/// Draws one frame. First applies what depends on heights (scrolling, page sizes), then paints. Returns the nodes whose
+/// contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let rows = tour::model::rows(model, buf.area.height);
     if rows == 0 {

@@ -12,7 +12,7 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::send;
 
-/// Asks how the file stands.
+/// Requests the state of the settings file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -22,7 +22,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
+/// The state of the file arrived: the question shows every change in full or, if there is no room, opens a text that is
+/// read first.
 pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
         return model.status.say(
@@ -65,7 +66,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     model.layers.extend(reader);
 }
 
-/// What a person said to it.
+/// Sends the user's decision about the file.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
 }

@@ -15,7 +15,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::said;
 use std::sync::Arc;
 
-/// Takes the answers to requests about messages.
+/// Handles the answers to requests about messages.
 pub(crate) fn answered(
     model: &mut Model,
     pending: MessagePending,

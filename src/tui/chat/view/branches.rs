@@ -12,7 +12,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows that the panel would like, its title among them.
+/// The desired number of rows of the panel, including its title.
 pub(crate) fn rows(model: &Model) -> u16 {
     let panel = &model.panel;
     let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len());
@@ -47,7 +47,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The ends that no branch stands on, below the branches; Enter makes a branch there.
+/// The ends that no branch points to, below the branches; Enter creates a branch there.
 fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);

@@ -19,10 +19,10 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
-/// Bytes of a command's output that are kept for the screen.
+/// Maximum bytes of a command's output kept for the screen.
 const SAID: usize = 16 * 1024;
 
-/// A call waits, or no longer does.
+/// A call needs approval, or no longer needs it.
 pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.said.clear();
@@ -50,7 +50,7 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     }
 }
 
-/// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
+/// Opens the call that needs approval on the current branch, else on any branch; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
@@ -70,14 +70,14 @@ pub(crate) fn open(model: &mut Model) {
     }
 }
 
-/// What a person decides about a call that waits.
+/// The user's decision about a tool call.
 #[derive(Clone, Copy)]
 pub(crate) enum ToolDecision {
     Allow,
     AllowAlways,
     Deny,
     DenyWithReason,
-    /// Takes the selected change in, or out of what is allowed.
+    /// Selects or deselects the current change.
     ToggleHunk,
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     }
 }
 
-/// Gives a word.
+/// Sends a decision.
 pub(crate) fn give(
     model: &mut Model,
     (branch, index): (BranchId, usize),
@@ -166,7 +166,7 @@ fn words(rule: &Rule) -> String {
     format!("{}{on}", rule.tool)
 }
 
-/// Takes the list of rules.
+/// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Rules(rules)) => listed(model, rules),
@@ -203,7 +203,7 @@ fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     model.layers.push(picker);
 }
 
-/// Takes the selected rule off.
+/// Removes the selected rule.
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };

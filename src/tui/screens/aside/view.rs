@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the chat stays in view beside it.
+/// The minimum width at which the chat stays visible beside it.
 const BESIDE: u16 = 90;
 
-/// Draws it. Gives the rows that it has, and those that there is room for.
+/// Draws it. Returns the total rows and the visible rows.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     pane: &AsidePane,
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     (rows.len(), height)
 }
 
-/// What it took, or how far it is.
+/// Its usage, or its progress.
 fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));

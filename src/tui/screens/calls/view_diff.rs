@@ -25,12 +25,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Stays of an item that the overlay shows, the newest first.
+/// Maximum number of an item's spans that the overlay shows, the newest first.
 const LATELY: usize = 3;
 /// Rows of the head.
 const HEAD: u16 = 3;
 
-/// How many rows of the screen the list has.
+/// The height of the list.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(crate::tui::view::layout::inside(area)).0.height
 }
@@ -186,7 +186,7 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// All that is known of one difference.
+/// All details of one difference.
 fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = Flow::plain(&delta.title, room, Ink::Text);
@@ -217,7 +217,7 @@ fn place_words(place: Option<&ItemPlace>) -> String {
     place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
-/// How an item went in the newest calls, for the overlay's detail.
+/// The item in the newest calls, for the overlay's detail pane.
 pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
@@ -230,7 +230,7 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
     rows
 }
 
-/// An item over the calls of a branch. Gives its rows, and how many there was room for.
+/// The history of an item. Returns its rows and the visible rows.
 pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let history = &tale.history;
@@ -252,7 +252,7 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
     (rows.len(), page)
 }
 
-/// The whole story, the newest first.
+/// The whole history, the newest entry first.
 fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));

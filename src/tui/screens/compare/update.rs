@@ -13,7 +13,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::update::effects::{said, send, trouble};
 
-/// The branch selected in the tree beside the one stood on.
+/// Compares the branch selected in the tree with the current branch.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
@@ -25,7 +25,7 @@ pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The parent of the branch stood on; where it has none, the only other branch.
+/// The parent of the current branch; if it has none, the only other branch.
 fn only_other(model: &Model) -> Option<BranchId> {
     let session = model.session.as_ref()?;
     let here = session.branch()?;
@@ -64,7 +64,7 @@ fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
-/// Takes the comparison of both sides.
+/// Shows the comparison.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Compared(compared)) => {
@@ -80,7 +80,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
     }
 }
 
-/// Enter: what differs between the plans of both last calls.
+/// Enter: compares the plans of both last calls.
 pub(crate) fn enter(model: &mut Model) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some(compared) = &view.compared else { return };
@@ -94,7 +94,7 @@ pub(crate) fn enter(model: &mut Model) {
     }
 }
 
-/// The turns that were taken, or the selected one, onto the other branch.
+/// Picks the selected turns onto the other branch.
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
@@ -108,7 +108,7 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
 }
 
-/// What the side's branch came to, onto the other.
+/// Returns the result of the focused side's branch to the other branch.
 pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };

@@ -23,9 +23,9 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the two stand side by side.
+/// The minimum width at which both sides are visible.
 const BESIDE: u16 = 100;
-/// Rows of a side that are laid out after the selected turn.
+/// Maximum rows of a side that are laid out after the selected turn.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
@@ -148,7 +148,7 @@ fn column(
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is one at all.
+/// The turns of a side from the selected one on, and whether there is any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {

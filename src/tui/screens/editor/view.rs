@@ -26,12 +26,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
-/// Lines without change that are shown around a change.
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
-/// Lines that are compared one by one, at most; of longer texts all lines are shown as replaced.
+/// Maximum number of lines compared one by one; in longer texts, all lines are shown as replaced.
 const COMPARED: usize = 2_000;
 
-/// Draws it; returns the rows of the text and how many there is room for.
+/// Draws the screen; returns the rows of the text and the visible rows.
 pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
@@ -107,7 +107,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
     paint::caption(look.theme, line, edge, buf);
 }
 
-/// Some keys of this screen stand in the table of all panels.
+/// Key hints; some keys of this screen are in the table of all panels.
 fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
         look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
@@ -232,13 +232,13 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     (rows.len(), page)
 }
 
-/// The summary of a part of the program that is being made here.
+/// The module summary that is being written here.
 fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     let branch = look.model.branch()?.id;
     look.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The notice, which would not be visible under a full screen.
 fn said(look: &ViewContext<'_>) -> Option<Line> {
     if let Some(part) = summing(look) {
         return Some(Line::of(Ink::Accent, &part.words()));
@@ -304,7 +304,7 @@ fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     }
 }
 
-/// The lines of two texts laid over each other.
+/// The lines of two texts as one sequence of changes.
 fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (old_len, new_len) = (old.len(), new.len());
@@ -317,7 +317,7 @@ fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     changes.map(|change| (change.tag(), change.value())).collect()
 }
 
-/// Changed lines with some around them; what lies between is counted.
+/// Changed lines with context; unchanged lines in between are counted.
 fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let all = laid_over(&other.text, &shown.text);
     let changes: Vec<usize> =
@@ -357,7 +357,7 @@ fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     *skipped = 0;
 }
 
-/// What the next call would be under the policy.
+/// The preview of the next request under the policy.
 fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     let Some(PolicyTrial { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
         return Vec::new();
@@ -376,7 +376,8 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
     rows
 }
 
-/// `The next call under it: 4,980 est. tokens instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
+/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
+/// items, removes 4.`
 fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());

@@ -20,10 +20,10 @@ use crate::tui::view::cache::{Cache, CacheKey};
 /// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
 const DETAIL_BYTES: usize = 200_000;
 
-/// Steps of an item that are shown, the newest first.
+/// Maximum number of changes of an item, the newest first.
 const STEPS: usize = 4;
 
-/// Items on either side that are named.
+/// Maximum number of named items on either side.
 const NAMED: usize = 5;
 
 pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
@@ -92,7 +92,7 @@ fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     rows
 }
 
-/// What was taken, and what the act that brings it in would do.
+/// The selected items, and the effect of including them.
 fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     if overlay.taken.is_empty() {
         return Vec::new();
@@ -113,7 +113,7 @@ fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Li
     rows
 }
 
-/// The key that brings an excluded row in. Its price is an estimate of the plan, until the look ahead has the true one.
+/// The key that includes a left-out row. Its price is the plan's estimate until the preview is available.
 fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
@@ -133,7 +133,7 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
     rows
 }
 
-/// That no answer used a row, and the key that leaves it out.
+/// A note that no answer used a row, and the key that excludes it.
 fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
     let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
@@ -141,7 +141,7 @@ fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
     Flow::plain(&words, room, Ink::Text)
 }
 
-/// What the act at hand would do, worked out beside the plan.
+/// The preview of the current action.
 fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let ahead = &overlay.ahead;
     let Some(wish) = &ahead.wish else { return Vec::new() };
@@ -191,7 +191,7 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     rows
 }
 
-/// The first of some items, a line each.
+/// The first of some items, one per line.
 fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &MovedItem| {
         let tokens = text::short(u64::from(item.tokens));
@@ -212,7 +212,7 @@ fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, ro
     rows
 }
 
-/// Where a text came from that was picked or brought back from another branch, and whether that went on since.
+/// The source of a text picked or returned from another branch, and whether that branch has new messages.
 fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
@@ -228,7 +228,7 @@ fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     rows
 }
 
-/// A score and what it is made of.
+/// A score and its parts.
 fn score(row: &Row) -> Option<String> {
     let whole = row.scores.score?;
     let parts: Vec<String> =

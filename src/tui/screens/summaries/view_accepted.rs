@@ -15,7 +15,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Key hints, as many as fit on the lower edge.
 pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -121,7 +121,7 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     rows
 }
 
-/// Why a summary does not go.
+/// Why a summary is not sent.
 fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
         SummaryState::StaleSource => "One of its turns was edited, excluded, or deleted: rewrite or undo the summary.",

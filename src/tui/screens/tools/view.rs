@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The most tools that OpenAI takes in a request.
+/// The maximum number of tools that OpenAI accepts in a request.
 const MANY: usize = 128;
 
-/// Draws it; returns the rows of the details and how many there is room for.
+/// Draws the screen; returns the rows of the details and the visible rows.
 pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
@@ -101,7 +101,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The notice, which would not be visible under a full screen.
 fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
@@ -112,7 +112,7 @@ fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     Some(paint::cut(look.theme, ink, &said.text, width))
 }
 
-/// What goes with every call, or why nothing does.
+/// The tools in every request, or why there are none.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
         return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
@@ -253,7 +253,7 @@ fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buf
     (rows.len(), page)
 }
 
-/// Rows under a heading, with a free row before it.
+/// Rows under a heading, after a blank row.
 fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
     if more.iter().any(|row| !row.pieces.is_empty()) {
         rows.push(Line::new());

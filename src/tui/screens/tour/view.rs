@@ -47,7 +47,7 @@ fn place(look: &ViewContext<'_>, tour: &Tour) -> String {
     }
 }
 
-/// What to do, with the keys of the person's table.
+/// The instruction, with the keys of the user's key table.
 fn instruction(look: &ViewContext<'_>, part: &Part) -> String {
     let mut words = String::new();
     let mut keys = part.keys.iter();

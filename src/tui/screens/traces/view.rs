@@ -25,27 +25,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Columns from which the selected call stands beside the list instead of below it.
+/// The minimum width at which the selected call is beside the list instead of below it.
 const WIDE: u16 = 110;
-/// Bytes of a text that are shown; copying gives all of it.
+/// Maximum bytes shown of a text; copying includes all of it.
 const SHOWN: usize = 300_000;
-/// A session's calls of which the screen may not have all.
+/// Maximum number of a session's calls on the screen.
 const NEWEST: usize = 500;
-/// Lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
 
-/// What is noted of a frame.
+/// Sizes of a drawn frame.
 pub(crate) struct FrameRows {
-    /// Contents that it lacks.
+    /// Missing contents.
     pub(crate) wanted: Vec<NodeId>,
-    /// Rows of the call that is shown, and rows there were room for.
+    /// Total and visible rows of the displayed call.
     pub(crate) seen: (usize, usize),
     /// Rows of the list.
     pub(crate) page: usize,
 }
 
 impl FrameRows {
-    /// Notes it with the screen; gives the contents that the frame lacks.
+    /// Stores the sizes in the screen; returns the missing contents.
     pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
         (screen.seen, screen.page) = (self.seen, self.page);
         screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
@@ -106,7 +106,7 @@ pub(crate) fn draw(
     landed
 }
 
-/// Where the list and the call stand.
+/// The areas of the list and the call.
 fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     if screen.opened {
         return (None, Some(inside));
@@ -173,7 +173,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     view_accepted::hint_line(look, When::Tools, &words, width)
 }
 
-/// The list; gives the rows there are room for.
+/// The list; returns the visible rows.
 fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
@@ -260,7 +260,7 @@ fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
-/// A call with all that is known of it, as rows.
+/// All details of a call, as rows.
 struct CallDetail<'a> {
     look: &'a ViewContext<'a>,
     screen: &'a Traces,
@@ -307,7 +307,7 @@ impl CallDetail<'_> {
         parts
     }
 
-    /// What stands above: what was asked, what it came to, who allowed it, what belongs to it.
+    /// The top of the details: the arguments, the outcome, the approval, and the links.
     fn head(&self, room: usize) -> Vec<Line> {
         let trace = self.trace;
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
@@ -349,7 +349,7 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// What fixed it, or what it fixed.
+    /// The call that fixed it, or the failures that it fixed.
     fn linked(&self, room: usize) -> Vec<Line> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
@@ -373,7 +373,7 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// The call that is run again, its result beside the one of then.
+    /// The rerun, with its result beside the original result.
     fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
@@ -422,13 +422,13 @@ fn heading(title: &str) -> Vec<Line> {
     vec![Line::new(), Line::of(Ink::Heading, title)]
 }
 
-/// Arguments as JSON over several lines, where they are JSON.
+/// Arguments as JSON over several lines, if they are valid JSON.
 fn pretty(args: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
 }
 
-/// A difference in its colors, without the lines that name the files.
+/// A colored diff, without the lines that name the files.
 pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for line in change.unified(AROUND).lines().skip(2) {

@@ -27,13 +27,13 @@ use ratatui::layout::Rect;
 
 /// Rows of the selected call's figures, with the rule above.
 const DETAIL: u16 = 5;
-/// Rows of a chart at the least and at the most: its title and its columns.
+/// Minimum and maximum rows of a chart: its title and its columns.
 const ROWS: (u16, u16) = (3, 9);
 
-/// Cells of a column at the most.
+/// Maximum width of a column.
 const WIDEST: usize = 7;
 
-/// What a chart shows.
+/// The kinds of charts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartKind {
     Input,
@@ -103,7 +103,7 @@ impl ChartKind {
         }
     }
 
-    /// Totals and means, the weightiest first.
+    /// Totals and means, the most important first.
     fn sums(self, sums: &Totals) -> Vec<String> {
         let three = |sum: &Sum, words: fn(u64) -> String| {
             let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
@@ -140,14 +140,14 @@ impl ChartKind {
     }
 }
 
-/// Columns: their width and the gap behind each, and how many there is room for.
+/// Columns: their width, the gap after each, and how many fit.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
     let each = usize::from(width) / count.max(1);
     let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
     (wide, gap, usize::from((width + gap) / (wide + gap)))
 }
 
-/// How many calls are seen at once.
+/// The number of visible calls.
 pub(crate) fn page(sheet: &UsageScreen, area: Rect) -> usize {
     columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
@@ -340,7 +340,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     paint::lines(look.theme, &rows, room, buf);
 }
 
-/// Its place among all calls, from 1.
+/// Its number among all calls, from 1.
 fn at_in_all(sheet: &UsageScreen, ledger: &Ledger) -> u64 {
     u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
 }

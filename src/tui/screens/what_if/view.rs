@@ -22,10 +22,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Wider than this the figures would stand too far from what they belong to.
+/// The maximum width, so that figures stay close to their labels.
 const WIDTH: u16 = 118;
 
-/// Columns of figures that there is room for.
+/// The visible columns of figures.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
 struct Columns {
@@ -200,7 +200,7 @@ fn standing(known: &PlanFigures) -> String {
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
-/// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`
+/// `mode Off: adds nothing, removes 4 items of 2,212 est. tokens; 2 in another form.`
 fn difference(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
