@@ -1,4 +1,4 @@
-//! Tests of the whole room: languages, hostile bytes, updates, the cache, and budgets.
+//! Tests of the whole module: languages, hostile bytes, updates, the cache, and budgets.
 
 use super::CodeError;
 use super::find::cards::{Found, Limits, Sources, fill};

@@ -1,8 +1,9 @@
-//! The engine's own thread: takes requests and what other threads report, one after the other.
+//! The engine's own thread: handles requests and reports of other threads, one after the other.
 //! Not for: the work itself; each family of requests has its file.
 //!
-//! Each part of its state has a type of its own in a file that does not know this one (`sessions::state`, `turns::state`,
-//! `plans::state`, `summaries::state`, `tools::state`, `workers`); methods of [`Core`] lie in the file of what they do.
+//! Each part of its state has its own type in a file that does not depend on this one (`sessions::state`,
+//! `turns::state`, `plans::state`, `summaries::state`, `tools::state`, `workers`); methods of [`Core`] are in the file
+//! of their subject.
 
 use super::api::{Answer, Event, SessionEvent, Settings, Ticket};
 use super::calls::diff_worker::DiffWorker;

@@ -1,7 +1,7 @@
-//! Which request or report is handled where, one line each.
-//! Not for: doing any of it.
+//! The handler of each request or report, one line each.
+//! Not for: the handlers themselves.
 //!
-//! Every family is matched whole: a request or report that nobody handles does not compile.
+//! Every family is matched exhaustively: an unhandled request or report does not compile.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{

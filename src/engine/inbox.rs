@@ -1,5 +1,5 @@
-//! What reaches the engine's thread: requests, and what other threads report.
-//! Not for: what follows from it (`dispatch`).
+//! Messages to the engine's thread: requests, and reports of other threads.
+//! Not for: handling them (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
 use super::jobs::Jobs;

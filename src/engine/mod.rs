@@ -1,9 +1,9 @@
-//! The engine: the only room that orchestrates. All requests come in through [`api`].
+//! The engine: the only module that orchestrates. All requests come in through [`api`].
 //!
 //! One thread owns the state (`core`). Planning (`plans::worker`), calls and tools (`turns::stream`,
 //! `turns::tool_calls`) run on other threads and report to it (`inbox`). A pure machine makes a turn's decisions
 //! ([`turns::machine`]). Every change is written to the store first and shown afterwards.
-//! Not for: what one room can do alone (`context`, `store`, `llm`, …), or how anything looks.
+//! Not for: what one module can do alone (`context`, `store`, `llm`, …), or how anything looks.
 
 pub mod api;
 mod branches;

@@ -1,4 +1,4 @@
-//! The services that work beside the engine's thread on what they are given: indexing, searching, comparing.
+//! The services that work beside the engine's thread on their queues: indexing, searching, comparing.
 //! Not for: planning (`plans::worker`), or work with an end (`jobs`).
 
 use super::calls::diff_worker::DiffWorker;

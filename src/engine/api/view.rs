@@ -1,5 +1,5 @@
-//! Answers to requests, and the views of sessions, plans and settings in them.
-//! Not for: what happens without a request (`event`).
+//! Answers to requests, and the views of sessions, plans, and settings in them.
+//! Not for: events without a request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::Holding;

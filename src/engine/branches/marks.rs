@@ -1,5 +1,5 @@
-//! What a person does to branches: marks, heads, names, overrides, the state. Each act is written to the store with the
-//! operation that undoes it, and then applied in memory.
+//! A person's actions on branches: marks, heads, names, overrides, the state. Each action is written to the store with
+//! the operation that undoes it, and then applied in memory.
 //! Not for: undoing (`undo`) or turns (`live`).
 
 use super::fork::{must_be_free, whole_atom};

@@ -1,6 +1,6 @@
 //! The thread that reads workspaces' code, keeps the index in a file beside the store, and answers questions about it.
 //! It holds one workspace in memory at a time.
-//! Not for: symbols, ranking and touchpoints (the room `code`).
+//! Not for: symbols, ranking and touchpoints (the module `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;

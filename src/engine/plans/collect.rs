@@ -1,5 +1,5 @@
-//! Collects everything that a plan is solved from: the messages of the snapshot, then the candidates of every source in turn.
-//! Not for: fetching and counting (`input_builder`), what a source offers (`sources`), or deciding what fits (`context`).
+//! Collects the input of a plan: the messages of the snapshot, then the candidates of every source in turn.
+//! Not for: fetching and counting (`input_builder`), the offers of a source (`sources`), or admission (`context`).
 
 use super::input::Work;
 use super::input_builder::{BuiltInput, InputBuilder};

@@ -1,6 +1,6 @@
-//! What the engine keeps of plans: those that were drawn, those that are being made, and the draft on the screen, which
-//! is planned again whenever something that its plan depends on changes.
-//! Not for: making plans (`worker`), or what follows from one (`draft`).
+//! The engine's state of plans: drawn plans, running jobs, and the draft on the screen, which is planned again whenever
+//! something that its plan depends on changes.
+//! Not for: making plans (`worker`), or their use (`draft`).
 
 use super::results::TrialWork;
 use super::snapshot::Snapshot;

@@ -1,4 +1,4 @@
-//! The sessions that are open in this program, which one is current, and what was last seen of the store.
+//! The open sessions, the current one, and the last known state of the store.
 //! Not for: one session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;

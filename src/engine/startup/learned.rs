@@ -1,5 +1,5 @@
-//! What the program learned while running (quirks of servers, models that servers reported, tools, code), and the rules that
-//! follow for a branch from it and the settings.
+//! Facts learned while running (quirks of servers, models that servers reported, tools, code), and the rules of a
+//! branch that follow from them and the settings.
 //! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
 use super::rules::Rules;

@@ -1,5 +1,5 @@
-//! The rules by which a branch is asked at a moment: profile, model, policy, mode, layout, budget, texts and tools.
-//! Not for: working them out (`learned`).
+//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts, and tools.
+//! Not for: computing them (`learned`).
 
 use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};

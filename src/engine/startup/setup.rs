@@ -1,5 +1,5 @@
-//! What the engine is started with.
-//! Not for: reading configuration files (`config`), or the rules that hold for a branch (`rules`).
+//! The engine's setup.
+//! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;

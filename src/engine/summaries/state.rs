@@ -1,6 +1,6 @@
-//! What the engine keeps of summaries: drafts that wait or are being written, module summaries being written, and what their
-//! threads report.
-//! Not for: writing them (`writer`, `modules`), or what a person does with drafts (`drafts`).
+//! The engine's state of summaries: drafts that wait or are being written, module summaries being written, and the
+//! reports of their threads.
+//! Not for: writing them (`writer`, `modules`), or a person's actions on drafts (`drafts`).
 
 use super::draft_text::PendingDraft;
 use super::module_cards;

@@ -30,10 +30,10 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         self.inner.specs().into_iter().chain(self.added.specs()).collect()
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         match self.added.target(name, args) {
             Some(what) => Ok(ToolEffect::Look { what }),
-            None => self.inner.deed(name, args),
+            None => self.inner.effect(name, args),
         }
     }
 
@@ -41,13 +41,13 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         match self.added.target(name, args) {
             Some(_) => ToolOutcome::unchanged(self.added.look(name, args, &|| watch.cancelled())),
-            None => self.inner.carry_out(name, args, deed, hunks, watch),
+            None => self.inner.carry_out(name, args, effect, hunks, watch),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The model's tools for code: symbols for a question; the source of one; its users; what it uses. They only read the
 //! index that plans use, and every piece of an answer names its file and lines.
-//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
+//! Not for: other tools (the module `tools`), consent (`turns::consent`), or code that plans include
 //! (`plans::sources::code`).
 
 use super::added::LookupTools;

@@ -1,6 +1,6 @@
 //! Files of the workspace for a message that is being written: completes their names, and reads one as an attachment.
 //! Both require that the folder is trusted.
-//! Not for: files that the model reads (the room `tools`).
+//! Not for: files that the model reads (the module `tools`).
 
 use super::skills::PREFIX;
 use super::state::MOST;

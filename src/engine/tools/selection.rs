@@ -1,4 +1,4 @@
-//! Which tools go with a branch's calls, after those that are switched off, and what a tool costs by itself.
+//! The tools in a branch's requests, without those that are switched off, and the cost of a single tool.
 //! Not for: switching tools (`switches`).
 
 use crate::context::render::tools_text;

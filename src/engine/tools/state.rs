@@ -1,4 +1,4 @@
-//! What the engine keeps of tools: their servers, the names of files that were read last, whether the folder is trusted.
+//! The engine's state of tools: servers, the last listing of file names, and whether the folder is trusted.
 //! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;

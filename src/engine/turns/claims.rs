@@ -1,5 +1,5 @@
-//! Claims: only one program asks on a branch at a time. It takes the claim before a message is sent and holds it until
-//! the turn ends. A program that does not get the claim learns who holds it, or waits in line.
+//! Claims: only one process sends on a branch at a time. It takes the claim before it sends a message and holds it
+//! until the turn ends. A process that does not get the claim learns its holder, or waits in the queue.
 //! Not for: the locks (`store`).
 
 use super::state::HeldClaim;

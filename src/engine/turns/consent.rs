@@ -34,17 +34,17 @@ impl Core {
         &mut self,
         branch: BranchId,
         index: usize,
-        deed: ToolEffect,
+        effect: ToolEffect,
         reply: Sender<CallDecision>,
     ) {
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
-        let deed = warned(deed, &sight);
+        let effect = warned(effect, &sight);
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
-        trace.more.protection = protection(&deed);
+        trace.more.protection = protection(&effect);
         let (tool, args) = (trace.name.clone(), trace.args.clone());
-        let asking = PendingApproval { index, tool, args, deed, rule: None };
+        let asking = PendingApproval { index, tool, args, effect, rule: None };
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
@@ -70,7 +70,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.steers())
         {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
@@ -83,7 +83,7 @@ impl Core {
         }
         let waiting = live.asks.take();
         if let Some(WaitingCall { asking, reply }) = waiting {
-            let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
+            let sight = self.sight(branch).answered(&asking.tool, &asking.effect);
             let _ = reply.send(CallDecision { consent, sight });
         }
         self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
@@ -294,10 +294,10 @@ pub(crate) fn by_rule(
     rules: &[(RuleScope, Rule)],
     asking: PendingApproval,
 ) -> Result<(Consent, Option<String>), Arc<PendingApproval>> {
-    if let Some(why) = not_alone(&asking.deed) {
+    if let Some(why) = not_alone(&asking.effect) {
         return Ok((Consent::No { why: Some(why) }, Some("pleach".into())));
     }
-    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
+    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.effect);
     let words = rule.map(Rule::to_text);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
@@ -315,8 +315,8 @@ pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
 }
 
 /// A command with a note about rules that the sandbox does not enforce.
-pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
-    let ToolEffect::Run(command) = deed else { return deed };
+pub(crate) fn warned(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
+    let ToolEffect::Run(command) = effect else { return effect };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
         return ToolEffect::Run(command);
@@ -330,9 +330,9 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
 }
 
 /// Why a file that configures the program is not changed together with others: its change needs a separate approval.
-fn not_alone(deed: &ToolEffect) -> Option<String> {
-    let (path, what) = deed.steers()?;
-    let ToolEffect::Change(changes) = deed else { return None };
+fn not_alone(effect: &ToolEffect) -> Option<String> {
+    let (path, what) = effect.steers()?;
+    let ToolEffect::Change(changes) = effect else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it in a separate call, which needs its own approval."))
 }
 
@@ -354,8 +354,8 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
 }
 
 /// The protection of a call, as sentences.
-pub(crate) fn protection(deed: &ToolEffect) -> Vec<String> {
-    match deed {
+pub(crate) fn protection(effect: &ToolEffect) -> Vec<String> {
+    match effect {
         ToolEffect::Run(command) => command.protection.clone(),
         ToolEffect::Look { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
     }
@@ -369,11 +369,11 @@ mod tests {
     fn a_file_that_steers_the_program_is_not_changed_beside_others() {
         let change =
             |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
-        let asking = |deed: ToolEffect| PendingApproval {
+        let asking = |effect: ToolEffect| PendingApproval {
             index: 0,
             tool: "write_file".into(),
             args: String::new(),
-            deed,
+            effect,
             rule: None,
         };
         let both = by_rule(&[], asking(ToolEffect::Change(vec![change("a"), change(".mcp.json")])));

@@ -38,7 +38,7 @@ impl Core {
             Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
-            Report::ToolWants { index, deed, reply, .. } => self.decide_tool_call(branch, index, deed, reply),
+            Report::ToolWants { index, effect, reply, .. } => self.decide_tool_call(branch, index, effect, reply),
             Report::ToolSaid { index, text, .. } => {
                 self.say(Event::Tool(ToolEvent::Output { branch, run, index, text }));
             }

@@ -78,12 +78,12 @@ impl RunTools for Runner {
         specs(self.own.specs(), &self.offered, &self.off)
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
             }
-            return Ok(tool.deed());
+            return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
             let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
@@ -92,20 +92,20 @@ impl RunTools for Runner {
         if self.is_off(name) {
             return Err(Self::refused(name));
         }
-        self.own.deed(name, args)
+        self.own.effect(name, args)
     }
 
     fn carry_out(
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
-            _ => self.own.carry_out(name, args, deed, hunks, watch),
+            _ => self.own.carry_out(name, args, effect, hunks, watch),
         }
     }
 

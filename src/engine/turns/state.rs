@@ -1,6 +1,6 @@
-//! What the engine keeps of turns under way: the turns themselves, claims on branches, side questions, a rerun of a
-//! tool call, and answers whose use of items is not determined yet.
-//! Not for: what happens in a turn (`machine`, `effects`, `commit`).
+//! The engine's state of turns: running turns, claims on branches, side questions, a rerun of a tool call, and answers
+//! whose use of items is not determined yet.
+//! Not for: the events of a turn (`machine`, `effects`, `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;

@@ -31,7 +31,7 @@ pub(crate) enum Report {
     /// A tool started.
     ToolBegan { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
-    ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
+    ToolWants { run: RunId, index: usize, effect: ToolEffect, reply: Sender<CallDecision> },
     /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
@@ -58,7 +58,7 @@ impl Call {
     pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
-            let mut flow = Flow::new(&self, &report);
+            let mut flow = StreamReader::new(&self, &report);
             let asked =
                 std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
             let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| broken());
@@ -89,7 +89,7 @@ fn broken() -> Outcome {
     }
 }
 
-struct Flow<'a> {
+struct StreamReader<'a> {
     call: &'a Call,
     report: &'a dyn Fn(Report),
     waiting: Vec<Delta>,
@@ -100,7 +100,7 @@ struct Flow<'a> {
     saved: Instant,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> StreamReader<'a> {
     fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
         Self {
             call,

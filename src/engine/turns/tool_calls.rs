@@ -82,7 +82,7 @@ pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
 /// Who decides on a call and receives its output.
 pub(crate) trait Host: Sync {
     /// The call was parsed and waits for a decision.
-    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);
+    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>);
     /// It produced output meanwhile.
     fn said(&self, text: &str);
     /// The call's id.
@@ -122,17 +122,17 @@ impl SingleCall<'_> {
         };
         let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
         let broken = || said(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
-        let deed = match kept {
+        let effect = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
             // What it would do is not even worked out: that already tells something of the file.
             None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
-            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
-                Ok(Ok(deed)) => deed,
+            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.effect(self.name, args))) {
+                Ok(Ok(effect)) => effect,
                 Ok(Err(output)) => return ToolOutcome::unchanged(output),
                 Err(_) => return broken(),
             },
         };
-        let (hunks, sight) = match self.word(&deed) {
+        let (hunks, sight) = match self.word(&effect) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return said(
@@ -149,7 +149,7 @@ impl SingleCall<'_> {
         *began = Instant::now();
         let working = ActiveCall { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
-            None => tools.carry_out(self.name, args, &deed, &hunks, &working),
+            None => tools.carry_out(self.name, args, &effect, &hunks, &working),
             Some(id) => match self.host.kept(id) {
                 Some(text) => tools.over(self.name, args, &text),
                 None => said(ToolStatus::Failed, format!("Failed: no stored result has the path {}.", kept_path(id))),
@@ -173,9 +173,9 @@ impl SingleCall<'_> {
     }
 
     /// Waits for a decision; `None` if a person stopped it.
-    fn word(&self, deed: &ToolEffect) -> Option<CallDecision> {
+    fn word(&self, effect: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
-        self.host.wants(deed.clone(), reply);
+        self.host.wants(effect.clone(), reply);
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(word) => return Some(word),
@@ -212,8 +212,8 @@ struct RequestedCall<'a> {
 }
 
 impl Host for RequestedCall<'_> {
-    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
-        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, deed, reply });
+    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
+        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, effect, reply });
     }
 
     fn said(&self, text: &str) {

@@ -1,4 +1,4 @@
-//! The word indexes of sessions, in segments. Their bytes are opaque here; the retrieval room reads them.
+//! The word indexes of sessions, in segments. Their bytes are opaque here; the module `retrieval` reads them.
 //! Not for: full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;

@@ -169,7 +169,7 @@ impl Highlighter {
 mod tests {
     use super::*;
     use crate::tui::text::code::{CodeBlock, HighlightCache};
-    use crate::tui::text::markdown::Flow;
+    use crate::tui::text::markdown::TextRows;
     use std::rc::Rc;
 
     fn colors(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
@@ -185,7 +185,7 @@ mod tests {
                return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn \
                         x\n```";
-        let rows = Flow::all(text, 80, Ink::Text);
+        let rows = TextRows::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
             found.tinted(row);

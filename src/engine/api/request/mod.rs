@@ -1,5 +1,5 @@
-//! What is asked of the engine: a family for each part of it, so that each family is matched whole in one place.
-//! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
+//! Requests to the engine: one family for each part of it, so that each family is matched exhaustively in one place.
+//! Not for: answers (`view`, `event`), or drafts and names of items (`draft`).
 
 mod branch;
 mod call;

@@ -1,5 +1,5 @@
 //! Requests about the next call: what it would send, and why.
-//! Not for: calls that were made (`call`).
+//! Not for: past calls (`call`).
 
 use super::super::acts::Act;
 use super::super::acts::Exact;

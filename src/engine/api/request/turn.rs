@@ -1,4 +1,4 @@
-//! Requests about a turn and about side questions: ask, wait, stop, approve.
+//! Requests about a turn and about side questions: send, wait, stop, approve.
 //! Not for: stored calls (`call`).
 
 use crate::domain::base::hash::Hash;

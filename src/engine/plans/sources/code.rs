@@ -1,8 +1,9 @@
-//! Offers the code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for what is asked,
-//! each a row of its own. What goes anyway is not sent again.
-//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what is in the request already (`sent_lines`).
+//! Offers the code of a trusted workspace to a plan: the map, pinned symbols, and touchpoints for the question, each as
+//! a separate row. Lines that are sent anyway are not repeated.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or the lines that the request already
+//! contains (`sent_lines`).
 //!
-//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
+//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterward.
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::sent_lines::{self, Margin};

@@ -1,9 +1,10 @@
-//! Offers the confirmed memories that fit the open turn: a labelled, dated block each, together at most a third of what may be
-//! spent on looking things up.
-//! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `memory`) or older messages (`retrieval`).
+//! Offers the confirmed memories that match the open turn: a labeled, dated block each, together at most a third of the
+//! retrieval allowance.
+//! Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`, `memory`), or older messages
+//! (`retrieval`).
 //!
-//! How well a memory fits is the weight of the terms that it shares with the message, over the weight of all the terms of
-//! whichever of the two says less; a term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories hold it (the
+//! The score of a memory is the weight of the terms that it shares with the message, divided by the weight of all terms
+//! of the shorter of the two. A term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories contain it (the
 //! inverse document frequency of BM25).
 
 use super::memory_terms::{MemoryTerms, terms};

@@ -1,6 +1,6 @@
-//! Looks through older messages for what fits the open turn and offers what is found: a heading, a card a message, and a row
-//! for each that nearly went. What goes anyway, or was taken out by a person, is not looked at.
-//! Not for: indexes (`indexing::messages`), scores (`retrieval`) or the verdict (`context`).
+//! Searches older messages that match the open turn and offers the results: a heading, one card per message, and a row
+//! for each near miss. Messages that are sent anyway, or that a person excluded, are not searched.
+//! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
 use crate::context::AlreadyIn;

@@ -1,10 +1,11 @@
-//! Puts what a project says of itself into a plan's input: a block for each file with rules that counts, one with the names
-//! of its skills. What a person took out, or the settings, becomes a row that stays out.
+//! Adds the rules and skills of a project to a plan's input: a block for each rules file that applies, and one with the
+//! names of the skills. Files excluded by a person or by the settings become left-out rows.
 //! Not for: finding and reading the files (`tools::workspace`, `skills`).
 //!
-//! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
-//! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
-//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest are tried first.
+//! Rules of a project are texts from files: they are sent in the section Orientation, in a delimited message of the
+//! user's role, never among the instructions. A person's own rules are the person's words and are sent with the
+//! guidelines. Rules are sent in every mode, as instructions are; they never block a call: if there is no room for all
+//! of them, the nearest are tried first.
 
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;

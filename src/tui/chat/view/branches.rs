@@ -41,7 +41,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     ends(look, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
         let hint = format!("{} on a message forks there.", look.key(Action::Fork));
-        let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
+        let rows = text::markdown::TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);
     }

@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -338,7 +338,8 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let (words, tail) =
+        (TextRows::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
@@ -355,7 +356,7 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 /// The desired number of rows of the newest notice, up to three; 0 if there is none.
 pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(said) = model.status.shown() else { return 0 };
-    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();
     u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
 }
 

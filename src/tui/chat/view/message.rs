@@ -18,7 +18,7 @@ use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
 use crate::tui::text::matches;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -170,7 +170,7 @@ impl BlockBuilder<'_> {
                 return Rc::default();
             }
             let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
-            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+            return Rc::new(TextRows::plain(&preview, width, Ink::Dim));
         };
         let opened = self.opened(head);
         let of = CacheKey::Body(head.id, head.content, opened);
@@ -198,7 +198,7 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -233,7 +233,7 @@ impl BlockBuilder<'_> {
         let line = format!("{sign} thinking{}{} characters", self.dot(), text::number(chars));
         let mut rows = vec![Line::of(Ink::Dim, &line)];
         if opened {
-            rows.extend(Flow::plain(thought, width, Ink::Dim));
+            rows.extend(TextRows::plain(thought, width, Ink::Dim));
         }
         rows
     }
@@ -292,8 +292,8 @@ impl BlockBuilder<'_> {
         }
         let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
         if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
-            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
-            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+            rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
@@ -340,10 +340,10 @@ impl BlockBuilder<'_> {
         }
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
-            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !words.is_empty() {
-                    rows.extend(Flow::plain(words, width, ink));
+                    rows.extend(TextRows::plain(words, width, ink));
                 }
             }
             block.own(rows);
@@ -372,7 +372,7 @@ impl BlockBuilder<'_> {
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
             let held = self.model.queue.held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
+            block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
     }
 
@@ -400,7 +400,7 @@ impl BlockBuilder<'_> {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
             let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
-            block.own(Flow::plain(&words, width, Ink::Warn));
+            block.own(TextRows::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
     }
@@ -465,7 +465,7 @@ impl BlockBuilder<'_> {
         }
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
-        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+        TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
 }
 

@@ -55,7 +55,7 @@ impl ApprovalScreen {
     /// A screen on which all changes are selected.
     #[must_use]
     pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
-        let hunks = match &asking.deed {
+        let hunks = match &asking.effect {
             ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
@@ -94,7 +94,7 @@ impl ApprovalScreen {
     /// The selected changes, by file.
     #[must_use]
     pub fn chosen(&self) -> Vec<Vec<bool>> {
-        let files = match &self.asking.deed {
+        let files = match &self.asking.effect {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
@@ -146,7 +146,7 @@ impl ApprovalScreen {
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
-        match &self.asking.deed {
+        match &self.asking.effect {
             ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
@@ -186,8 +186,8 @@ mod tests {
     use super::*;
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
-    fn ask(deed: ToolEffect) -> ApprovalScreen {
-        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+    fn ask(effect: ToolEffect) -> ApprovalScreen {
+        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
         ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn the_like_of_a_command_begins_with_its_first_two_words() {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
-        let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
+        let on = |effect| ask(effect).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(ToolEffect::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(ToolEffect::Run(line("ls"))), ["ls"]);
         assert_eq!(on(ToolEffect::Run(line("git -c a=b log"))), ["git -c a=b log"]);

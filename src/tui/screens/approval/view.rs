@@ -6,7 +6,7 @@ use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -70,7 +70,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.asking.deed else { break };
+        let ToolEffect::Change(changes) = &ask.asking.effect else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -119,36 +119,40 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.asking.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
-        rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.asking.deed {
+    match &ask.asking.effect {
         ToolEffect::Run(command) => {
-            rows.extend(Flow::plain(&headed("Run this command", &command.line), width, Ink::Dim));
+            rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
             rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
-            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
             for line in &command.protection {
-                rows.extend(Flow::plain(line, width, Ink::Dim));
+                rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }
         ToolEffect::Foreign { server, tool, looks } => {
             // Above the call: its arguments may fill the screen.
-            rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
+            rows.extend(TextRows::plain(
+                &format!("Call a tool of the MCP server {server}. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
-                rows.extend(Flow::plain(says, width, Ink::Text));
+                rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
             let args = laid_out(&ask.asking.args);
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
-        ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Look { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
@@ -159,9 +163,9 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             };
             let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
-            rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.deed.steers() {
-                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            rows.extend(TextRows::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.asking.effect.steers() {
+                rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }
     }
@@ -181,7 +185,7 @@ fn whole(raw: &str, width: usize) -> Vec<Line> {
 
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
-    Flow::plain(&row.to_text(), width, ink)
+    TextRows::plain(&row.to_text(), width, ink)
 }
 
 /// Arguments as JSON over several lines, with each text unchanged; invalid JSON stays unchanged.
@@ -197,7 +201,7 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
         _ => "changed",
     };
     let mut rows = vec![Line::new()];
-    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows.extend(TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
     rows
 }
 

@@ -18,7 +18,7 @@ use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -64,7 +64,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let (list, detail) = split(inside);
     if view.entries.is_empty() {
         let words = "Every item is included or left out as before.";
-        return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+        return paint::lines(look.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
@@ -189,19 +189,19 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
 /// All details of one difference.
 fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
-    let mut rows = Flow::plain(&delta.title, room, Ink::Text);
+    let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
-    rows.extend(Flow::plain(&words, room, Ink::Dim));
+    rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
         rows.extend(because(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No known action or rule caused this.", room, Ink::Dim));
+        rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
-            rows.extend(Flow::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
         }
     }
     rows
@@ -210,7 +210,7 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
 /// `by you: You pinned it. (14:02)`
 fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
-    Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
+    TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
@@ -225,7 +225,7 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
         let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
-        rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
@@ -261,9 +261,9 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
-        rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
+        rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
-        rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
+        rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
             rows.extend(because(look, cause, room));
         }
@@ -273,7 +273,7 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
-        rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+        rows.extend(TextRows::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
     }
     rows
 }

@@ -15,7 +15,7 @@ use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -134,7 +134,7 @@ fn column(
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     let mut rows = vec![heading];
-    rows.extend(Flow::plain(&figures(look, side), room, Ink::Dim));
+    rows.extend(TextRows::plain(&figures(look, side), room, Ink::Dim));
     rows.push(Line::new());
     let above = rows.len().min(usize::from(area.height));
     paint::lines(look.theme, &rows, area, buf);
@@ -152,7 +152,7 @@ fn column(
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
+        return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
@@ -161,7 +161,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
-            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
         for said in &turn.messages {
             let (ink, who) = match said.role {
@@ -172,9 +172,9 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                Flow::drawn(&said.text, room, Ink::Text, look.markdown())
+                TextRows::drawn(&said.text, room, Ink::Text, look.markdown())
             } else {
-                Flow::plain(said.text.trim_end(), room, Ink::Text)
+                TextRows::plain(said.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());

@@ -18,7 +18,7 @@ use crate::domain::summary::versions::{Editability, Editable, EditableKind, Vers
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf:
     }
     if shop.things.is_empty() {
         let words = if shop.loading.is_some() { "Loading.".to_owned() } else { none(look, shop.kind) };
-        let mut rows = Flow::plain(&words, usize::from(body.width).max(1), Ink::Dim);
+        let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
         rows.extend(said(look));
         paint::lines(look.theme, &rows, body, buf);
         return (0, 0);
@@ -206,7 +206,7 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     if area.height >= 8 {
         // What made a summary stale is named there.
         let rows = if thing.kind == EditableKind::Modules { 3 } else { 2 };
-        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
+        head.extend(TextRows::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
         // Its row stays where nothing is said, so that the text does not jump.
@@ -215,7 +215,7 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
         head.extend(said(look));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
-    head.extend(Flow::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
+    head.extend(TextRows::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
     let mut below = tried(look, shop, thing, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(look.theme, &head, area, buf);
@@ -298,9 +298,9 @@ fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     match shop.other() {
         Some(other) => compared(other, shown, width),
         None if matches!(thing.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
-            Flow::exact(&shown.text, width, Ink::Text)
+            TextRows::exact(&shown.text, width, Ink::Text)
         }
-        None => Flow::all(&shown.text, width, Ink::Text),
+        None => TextRows::all(&shown.text, width, Ink::Text),
     }
 }
 
@@ -323,7 +323,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let changes: Vec<usize> =
         all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
-        return Flow::plain("No differences.", width, Ink::Dim);
+        return TextRows::plain("No differences.", width, Ink::Dim);
     }
     let mut rows = Vec::new();
     let mut skipped = 0;
@@ -343,7 +343,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
             ChangeTag::Delete => ('-', Ink::Excluded),
             ChangeTag::Insert => ('+', Ink::Good),
         };
-        rows.extend(Flow::exact(&format!("{sign} {text}"), width, ink));
+        rows.extend(TextRows::exact(&format!("{sign} {text}"), width, ink));
     }
     between(&mut rows, &mut skipped, width);
     rows
@@ -352,7 +352,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
 fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     if *skipped > 0 {
         let lines = text::counted(*skipped as u64, "line");
-        rows.extend(Flow::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
+        rows.extend(TextRows::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
     }
     *skipped = 0;
 }
@@ -372,7 +372,7 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
     };
-    rows.extend(Flow::plain(&words, width, Ink::Text));
+    rows.extend(TextRows::plain(&words, width, Ink::Text));
     rows
 }
 

@@ -4,7 +4,7 @@
 use crate::tui::chat::model::slash;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -108,7 +108,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let taken = text::width(keys);
     let beside = taken <= KEYS && room >= 24;
     let mut rows = Vec::new();
-    let words = Flow::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
+    let words = TextRows::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
     let indent = if beside { KEYS + 3 } else { 5 };
     let mut first = Line::of(Ink::Accent, &format!("  {keys}"));
     let mut words = words.into_iter();

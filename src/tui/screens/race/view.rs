@@ -8,7 +8,7 @@ use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey as Rows};
@@ -35,7 +35,7 @@ pub(crate) fn draw(
         let line = view_accepted::hint_line(look, When::Trials, &hints(ring), usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
-    let mut caution = Flow::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
+    let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
     paint::lines(look.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
@@ -142,10 +142,10 @@ fn rows(
     wanted: &mut Vec<NodeId>,
 ) -> Rc<Vec<Line>> {
     let room = width.saturating_sub(1).max(1);
-    let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
+    let plain = |words: &str, ink: Ink| Rc::new(TextRows::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
-        cache.rows(of, room, || Flow::drawn(words, usize::from(room), Ink::Text, look.markdown()))
+        cache.rows(of, room, || TextRows::drawn(words, usize::from(room), Ink::Text, look.markdown()))
     };
     if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);

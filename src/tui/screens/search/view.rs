@@ -102,7 +102,7 @@ fn nothing(finder: &SearchScreen, width: usize) -> Vec<Line> {
     if !finder.line.trim().is_empty() {
         return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
-    let mut rows = text::markdown::Flow::plain(
+    let mut rows = text::markdown::TextRows::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \
             next to each other. Filters go on the same line:",
         width,

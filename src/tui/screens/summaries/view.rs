@@ -16,7 +16,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -155,10 +155,10 @@ fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Lin
     let mut rows = vec![Line::new()];
     let making = look.model.drafts.making.get(&desk.branch);
     let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
-    rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
+    rows.extend(TextRows::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
     let calm = "You can keep writing in the meantime. A summary is used only after you accept it.";
-    rows.extend(Flow::plain(calm, width.max(1), Ink::Dim));
+    rows.extend(TextRows::plain(calm, width.max(1), Ink::Dim));
     rows
 }
 
@@ -193,7 +193,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     if summary.parent.is_some() {
         by = format!("{by}{dot}replaces the summary in use");
     }
-    let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
+    let two = |words: &str, ink: Ink| TextRows::plain(words, width.max(1), ink).into_iter().take(2);
     let mut rows = vec![sum];
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
@@ -277,7 +277,7 @@ fn text_of(
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
-        Flow::all(body, usize::from(width), Ink::Text)
+        TextRows::all(body, usize::from(width), Ink::Text)
     });
     let page = usize::from(room.height);
     let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
@@ -328,7 +328,7 @@ fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
             let ink = speaker(message.role);
             rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
             let end = message.text.char_indices().nth(MESSAGE).map_or(message.text.len(), |(end, _)| end);
-            rows.extend(Flow::plain(message.text[..end].trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(message.text[..end].trim_end(), room, Ink::Text));
             rows.push(Line::new());
             bytes += end;
         }

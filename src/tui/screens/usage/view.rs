@@ -18,7 +18,7 @@ use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed
 use crate::domain::call::run::RunStatus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -185,7 +185,7 @@ fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
         "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the estimate \
             error. Values that a server does not report are shown as unknown."
     );
-    paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
+    paint::lines(look.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
 fn charts(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
@@ -325,9 +325,9 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     figures.push(or_unknown("out", call.output.map(number)));
     figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
     figures.extend(call.uses.map(|uses| uses.to_text()));
-    let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
-    rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
-    rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
+    let mut rows = TextRows::plain(&place.join(&dot), width, Ink::Text);
+    rows.extend(TextRows::plain(&figures.join(&dot), width, Ink::Text));
+    rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
     if est {
         let words = format!(
@@ -335,7 +335,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
             unknown.",
             glyphs.empty
         );
-        rows.extend(Flow::plain(&words, width, Ink::Dim));
+        rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
     paint::lines(look.theme, &rows, room, buf);
 }
