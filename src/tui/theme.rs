@@ -113,7 +113,7 @@ pub struct Glyphs {
     pub ellipsis: &'static str,
     /// Unread content.
     pub unread: &'static str,
-    /// A favourite.
+    /// A starred message.
     pub star: &'static str,
     /// The brackets around `2/3`.
     pub sibling: (&'static str, &'static str),

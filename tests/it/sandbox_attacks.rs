@@ -354,7 +354,8 @@ const WORKS: &[(&str, &str)] = &[
     ("npm --version", "npm --version"),
     (
         "cargo --version",
-        "cargo init -q $VCS --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo test -q --offline",
+        "cargo init -q $VCS --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo \
+            test -q --offline",
     ),
 ];
 

@@ -200,7 +200,7 @@ fn large_output_is_cut_in_the_middle() {
     let body = &done.output.body;
     assert_eq!(done.exit, Some(0), "{body}");
     assert!(body.len() < 5_000 && body.starts_with("[exit 0]\nbegin\n") && body.ends_with("end\n"), "{body}");
-    assert!(body.contains("bytes of output in between were not kept; run it again through grep"), "{body}");
+    assert!(body.contains("bytes of output in the middle were not kept; run the command again through grep"), "{body}");
     assert_eq!(done.output.full_bytes, 1_000_000_010 + "[exit 0]\n".len() as u64);
     let longest = watch.heard.lock().unwrap().iter().map(String::len).max().unwrap();
     assert!(longest < 9_000, "a piece of {longest} bytes");

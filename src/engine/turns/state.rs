@@ -54,7 +54,7 @@ impl Turns {
 }
 
 /// A running turn.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the branch")]
 pub(crate) struct LiveTurn {
     pub(crate) state: TurnState,
     pub(crate) session: SessionId,

@@ -27,7 +27,7 @@ const WIDTH: u16 = 118;
 
 /// The visible columns of figures.
 #[derive(Clone, Copy)]
-#[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
+#[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
     change: bool,
     room: bool,
