@@ -143,7 +143,7 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        self.keep_back(Some(branch.id));
+        self.deny_files(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
@@ -184,7 +184,7 @@ impl Core {
     /// Forgets plans and drafts of deleted branches.
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
-            self.unlatch(*id);
+            self.cancel_latched(*id);
             self.plans.forget(*id);
         }
         self.plans.planner.forget();

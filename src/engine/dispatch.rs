@@ -161,7 +161,7 @@ impl Core {
             BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
             BranchRequest::Archive { branch, archived } => self.archive(branch, archived),
-            BranchRequest::PutAway { branches } => self.put_away(&branches),
+            BranchRequest::PutAway { branches } => self.archive_all(&branches),
             BranchRequest::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
             BranchRequest::Sibling { branch, node, step } => self.sibling(branch, node, step),
             BranchRequest::Mark { branch, items, act } => self.mark(branch, &items, act),
@@ -180,7 +180,7 @@ impl Core {
             BranchRequest::Task { branch, act } => self.task(branch, &act),
             BranchRequest::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
             BranchRequest::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
-            BranchRequest::BringBack { from, onto } => self.bring_back(from, onto),
+            BranchRequest::BringBack { from, onto } => self.return_result(from, onto),
         };
         self.answer_now(ticket, result)
     }

@@ -451,7 +451,7 @@ impl Workbench {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.dress()?;
+        self.apply_style()?;
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {

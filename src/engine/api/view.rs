@@ -282,7 +282,7 @@ impl TransitionReport {
             (_, ItemState::None) => "dropped",
             (_, to) => to.name(),
         };
-        // That a person decided it is said already.
+        // The text already says that a person decided.
         let why = match self.step.reason.as_str() {
             "" | "decided by the person" => String::new(),
             why => format!(", {why}"),

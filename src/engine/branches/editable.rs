@@ -375,7 +375,7 @@ mod tests {
         let undone = line(2, "confirmed, undone", "b", false, Some(1));
         let back = line(1, "confirmed", "a", true, None);
         assert_eq!(shown(&a, &[(false, a.clone()), (true, b.clone())]), [undone, back]);
-        // All that was told of it was undone.
+        // All recorded changes were undone.
         let (third, gone) = (line(2, "confirmed", "a", true, Some(1)), line(1, "confirmed, undone", "a", false, None));
         assert_eq!(shown(&a, &[(true, a.clone())]), [third, gone]);
         let (confirmed, suggested) = (line(2, "confirmed", "a", true, Some(1)), line(1, "suggested", "a", false, None));

@@ -72,7 +72,7 @@ impl Core {
 
     /// Returns the result of a branch (its last turn) to another branch, or to the branch from which it was forked
     /// (undoable). It replaces an earlier result of the same branch there.
-    pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
+    pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
             Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")

@@ -260,7 +260,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         }
         before = Some(called);
     }
-    // Before it was there at all nothing is to be told.
+    // Nothing to report before the item existed.
     if found.first().is_some_and(|stay| stay.place.is_none()) {
         found.remove(0);
     }

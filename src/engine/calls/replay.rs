@@ -98,7 +98,7 @@ impl Core {
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
+        let made = self.create_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;

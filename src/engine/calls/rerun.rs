@@ -90,7 +90,7 @@ impl Core {
         let Some(again) = &mut self.turns.rerun else { return };
         let trace = &mut again.view.trace;
         trace.more.protection = protection(&effect);
-        // A person asked for it, which is all that looking needs.
+        // A read-only call needs no further approval: a person requested it.
         trace.word = Some("you".into());
         let asking =
             PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), effect, rule: None };

@@ -137,7 +137,7 @@ impl Worker {
                 Job::Freshen => self.freshen(),
                 Job::Ask(asked) => {
                     let ticket = asked.ticket;
-                    // Names are asked for with every letter typed; only the last of them is looked at.
+                    // Names are requested with every typed letter; only the last request is handled.
                     let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
                     let outdated = asked.act.is_names() && waiting.iter().any(names);
                     let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
@@ -174,7 +174,7 @@ impl Worker {
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
         let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
-        // What goes into a message comes from the own workspace alone.
+        // Attachments come from the own workspace only.
         let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {

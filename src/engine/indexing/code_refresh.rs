@@ -116,7 +116,7 @@ impl Core {
         if !self.looks_at_code(branch) {
             return Vec::new();
         }
-        self.keep_back(Some(branch.id));
+        self.deny_files(Some(branch.id));
         let book = self.workers.code.book();
         book.freshen();
         let symbols =

@@ -221,7 +221,7 @@ impl CodeWorkspace {
 
     /// Sets the denying rules of a session, or those without a session. The loaded index was read under all of them, or
     /// it is not used. Returns them.
-    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
+    pub(crate) fn deny_files(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);

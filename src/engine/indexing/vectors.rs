@@ -256,7 +256,7 @@ impl Vectors {
                 Work::Make(wanted, removals) => self.make(&wanted, removals),
             };
             match result {
-                // The end, or a removal: what it dropped is asked for again.
+                // The end, or a deletion: dropped texts are requested again.
                 Err(EmbedError::Stopped) => {}
                 Err(error) => self.failed(&error),
                 Ok(()) => self.tell(),

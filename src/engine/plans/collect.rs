@@ -35,7 +35,7 @@ impl InputBuilder {
         found.contents.subject = subjects::place(self, snapshot, asked.as_deref())?;
         memory::add(self, snapshot, asked.as_deref(), &mut found)?;
         let search = code::add(self, snapshot, asked.as_deref(), &mut found)?;
-        // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
+        // Turns that are sent in any case are not searched; this is the only decision before the plan is solved.
         if let Some(already_in) = context::already_in(&found.input, found.input.allowance) {
             error_pairs::add(self, snapshot, &already_in, &mut found)?;
             if let Some(search) = search {

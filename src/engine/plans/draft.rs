@@ -105,13 +105,13 @@ impl Core {
     }
 
     /// Cancels an `Ask` that still waits for its plan; returns whether there was one.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> bool {
+    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> bool {
         if let Some(ticket) = self.plans.by_hand.remove(&branch) {
             let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.unlatch(branch) else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.cancel_latched(branch) else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
@@ -359,7 +359,7 @@ impl Core {
         let waits = self.plans.latched.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
-            self.unlatch(branch);
+            self.cancel_latched(branch);
         }
     }
 

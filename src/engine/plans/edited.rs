@@ -122,7 +122,7 @@ impl Core {
             Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
             Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
             Ok((solved, _)) => {
-                // Marks that changed meanwhile are not used up by a call that was put together before.
+                // Marks that changed meanwhile are not used up by a call that was planned before.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
             }

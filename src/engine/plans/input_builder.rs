@@ -275,7 +275,7 @@ impl RenderedForms {
             placeholder: text(Form::Placeholder),
             reply: reply_to(content),
             parts: opaque_parts(head.key, content),
-            // A tool that said nothing has answered its call all the same.
+            // An empty tool result still answers its call.
             bar: bar(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
             whole_form,
             whole,

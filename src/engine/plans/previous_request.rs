@@ -75,7 +75,7 @@ impl Core {
                 && row.included()
                 && last.is_some_and(|last| last.text != row.text)
         };
-        // What changed meanwhile is told in the plan itself.
+        // The plan itself reports changes made meanwhile.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }

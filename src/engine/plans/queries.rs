@@ -242,7 +242,7 @@ impl Core {
     }
 }
 
-const MEND: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
+const REPAIR: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
     newest backup.";
 
 /// How the store is, the whole of it read once.
@@ -256,8 +256,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), REPAIR),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -310,7 +310,7 @@ fn content_finding(store: &Store) -> Finding {
             (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
         }
     };
-    let todo = if ok { "" } else { MEND };
+    let todo = if ok { "" } else { REPAIR };
     Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 

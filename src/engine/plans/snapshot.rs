@@ -360,7 +360,7 @@ mod tests {
                     || turn + LEAST_TURNS >= closed
                     || window.is_some_and(|window| window <= turn);
                 prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
-                // Where one turn alone would be left over, it is looked at too.
+                // A single remaining turn is considered too.
                 let may = must || (turn == 0 && looked.contains(&1));
                 prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
             }

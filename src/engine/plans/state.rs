@@ -143,7 +143,7 @@ impl Plans {
     }
 
     /// Cancels the draft that waits to be sent on a branch.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> Option<PlanPurpose> {
+    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> Option<PlanPurpose> {
         self.latched.remove(&branch).and_then(|id| self.under_way.remove(&id))
     }
 

@@ -366,7 +366,7 @@ impl Intake {
                 id
             }
             Some(branch) => {
-                // A grown export moves the head only when nobody has moved it here since the last import.
+                // A longer export moves the head only if it has not been moved here since the last import.
                 let last = known.setting(&moved_key(session))?;
                 let unmoved = last == branch.head.map(|head| head.to_string());
                 if unmoved && (self.made || over) && head != branch.head && head.is_some() {

@@ -66,7 +66,7 @@ pub(crate) fn rules(
         quirk.apply(&mut profile.dialect);
     }
     let set = (setup.models)(&model, &profile);
-    // How tokens are counted is what the settings say now, not what they said when the server told its window.
+    // The settings of now decide how tokens are counted, not those at the time when the server reported its window.
     let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());

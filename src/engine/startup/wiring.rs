@@ -48,9 +48,9 @@ pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, 
         Err(failure) => failure,
     };
     let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
-    let mended = mend(config, start)?;
+    let repaired = repair(config, start)?;
     let mut setup = Setup { patient: false, ..setup(config, demo)? };
-    setup.notices.extend(mended.sentences());
+    setup.notices.extend(repaired.sentences());
     Ok(setup)
 }
 
@@ -207,14 +207,14 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     let failure = Failure::from(error);
     match damage::find_damage(path, false) {
         Ok(Some(found)) if damaged => {
-            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(MEND)
+            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(REPAIR)
         }
         _ if damaged => failure.kept("The store was not changed.").todo("Name another store with --store."),
         _ => failure,
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+const REPAIR: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
     (with --empty: with an empty store); or name another store with --store.";
 
 /// Damage of the configured store, without opening it for use; `thorough` reads all of it.
@@ -230,17 +230,17 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 ///
 /// # Errors
 /// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
-pub fn mend(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
+pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
-    let mended = damage::set_aside(path, start)?;
-    let found = damage::salvage(Path::new(&mended.moved));
+    let repaired = damage::set_aside(path, start)?;
+    let found = damage::salvage(Path::new(&repaired.moved));
     let count: u64 = found.iter().map(|transcript| transcript.records.len() as u64).sum();
     if count == 0 {
-        return Ok(mended);
+        return Ok(repaired);
     }
     let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
     let file = damage::keep_salvaged(path, &lines)?;
-    Ok(RepairResult { salvaged: Some((file, count)), ..mended })
+    Ok(RepairResult { salvaged: Some((file, count)), ..repaired })
 }
 
 /// The folder of the code indexes, beside the store's file.

@@ -25,7 +25,7 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // A level taken back brings the window back to where it stood before that level.
+        // Undoing a level restores the window's anchor from before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
             crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
@@ -66,11 +66,11 @@ impl Core {
         let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|held| held.summary.kind == kind);
         let newest = branch.summaries.iter().rev().find(of_kind).copied();
         let newest = newest.ok_or_else(|| Failure::user("There is no summary to undo."))?;
-        self.take_back(id, newest)
+        self.undo_summary(id, newest)
     }
 
     /// Undoes a summary and the levels above it.
-    pub(crate) fn take_back(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
+    pub(crate) fn undo_summary(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let chains = branch.summaries.iter().map(|top| self.levels(&branch, *top));
         let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == summary));

@@ -141,7 +141,7 @@ impl Core {
             SummaryAct::Reject => self.reject(branch),
             SummaryAct::Stop => self.stop_making(branch),
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
-            SummaryAct::TakeBack { summary } => self.take_back(branch, summary),
+            SummaryAct::TakeBack { summary } => self.undo_summary(branch, summary),
             SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),
             SummaryAct::Stats => self.memory_stats(branch),

@@ -251,7 +251,7 @@ impl CodeTools {
         let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // The very name goes before one in other letters; what tests define last.
+        // An exact name comes before one in another case; definitions in tests come last.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()

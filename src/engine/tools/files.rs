@@ -50,7 +50,7 @@ impl Core {
     /// files says why.
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
-        self.keep_back(branch);
+        self.deny_files(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {

@@ -64,7 +64,7 @@ impl Core {
             self.tools.servers.waiting.push((ticket, request));
             return None;
         }
-        // What stands already may not have been told yet.
+        // The present state may not have been reported yet.
         if settles || (plans && self.setup.patient) {
             self.take_offered();
         }

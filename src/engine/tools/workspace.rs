@@ -148,7 +148,7 @@ impl Project {
     }
 
     /// Sets the files hidden by the person's rules.
-    pub(crate) fn keep_back(&self, denied: FileVisibility) {
+    pub(crate) fn deny_files(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
             self.read().arrived.clear();

@@ -382,7 +382,7 @@ mod tests {
                 Ok(Act::Clear) => None,
                 other => panic!("{about}: {other:?}"),
             };
-            // An exclusion of what the settings switch off is taken back first; then it can go in.
+            // An exclusion of rules that the settings switch off is removed first; then they can be included.
             let (cleared, excluded) = (off && !now && mark.is_some(), after.is_some_and(MarkKind::excludes));
             assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
             assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");

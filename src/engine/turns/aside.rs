@@ -216,12 +216,12 @@ impl Core {
         let answer = answered(&asked, aside);
         let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);
-        let mut sprout = NewBranch::new(name.clone(), None);
-        let card = RunCard { branch: sprout.id, ..card };
-        sprout.grown = vec![Node { head: asked, content }, answer.clone()];
-        sprout.writes.push(Write::PutRun(Box::new(card.clone())));
+        let mut new_branch = NewBranch::new(name.clone(), None);
+        let card = RunCard { branch: new_branch.id, ..card };
+        new_branch.grown = vec![Node { head: asked, content }, answer.clone()];
+        new_branch.writes.push(Write::PutRun(Box::new(card.clone())));
         let fork = aside.base;
-        let made = self.sprout_at(from, fork, vec![sprout], format!("kept a side question as {name}"))?;
+        let made = self.create_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         self.turns.asides.remove(&run);
         let open = self.sessions.of_branch_mut(child)?;

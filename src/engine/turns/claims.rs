@@ -55,7 +55,7 @@ impl Core {
         if run.card.round <= 1 {
             return run.head;
         }
-        // A later round goes on after results that are messages already.
+        // A later round follows results that are already messages.
         self.check_store();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
         let tree = &session.tree;

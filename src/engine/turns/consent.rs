@@ -112,11 +112,11 @@ impl Core {
 
     /// Passes the denying rules to background readers of files: those of a branch's session, or those without a
     /// session.
-    pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
+    pub(crate) fn deny_files(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.tools.project.keep_back(self.workers.code.book().keep_back(session, rules));
+        self.tools.project.deny_files(self.workers.code.book().deny_files(session, rules));
     }
 
     /// Rules by scope, the session's first.

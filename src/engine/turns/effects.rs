@@ -267,7 +267,7 @@ impl Core {
 
     /// A person stops a turn, or a draft that waits to be sent.
     pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
-        if self.unlatch(branch) {
+        if self.cancel_latched(branch) {
             return Ok(());
         }
         if !self.turns.live.contains_key(&branch) {
@@ -312,12 +312,12 @@ impl Core {
             }
         }
         for branch in branches {
-            self.let_go(branch);
+            self.abandon(branch);
         }
     }
 
     /// Ends a turn whose threads do not stop in time, with the text that arrived.
-    fn let_go(&mut self, branch: BranchId) {
+    fn abandon(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {
             Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),

@@ -234,7 +234,7 @@ pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
             turn.cancelled = true;
             Vec::new()
         }
-        // What comes after the end, or in a phase that has no use for it, is a stranger.
+        // Events after the end, or in a phase that does not expect them, are ignored.
         (Phase::Closed | Phase::Tools | Phase::Planning | Phase::Calling, _) => Vec::new(),
     }
 }
@@ -439,7 +439,7 @@ mod tests {
                 check(&turn, &effects, &mut users, &mut closes);
                 prop_assert!(turn.round <= rounds);
             }
-            // However it stands, a cancelled turn comes to its end.
+            // A canceled turn ends in every phase.
             for event in [TurnInput::Cancel, TurnInput::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
                 let effects = step(&mut turn, event);
                 check(&turn, &effects, &mut users, &mut closes);

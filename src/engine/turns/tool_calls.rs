@@ -124,7 +124,7 @@ impl SingleCall<'_> {
         let broken = || said(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
         let effect = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
-            // What it would do is not even worked out: that already tells something of the file.
+            // The effect is not even determined: it would already reveal something about the file.
             None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.effect(self.name, args))) {
                 Ok(Ok(effect)) => effect,

@@ -64,7 +64,7 @@ impl Reading {
             (paths.policies_dir(), Vec::new()),
             (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
         ];
-        // What is said to the folder's settings in another window.
+        // Decisions about the folder's settings in another window.
         folders.extend(self.config.watched_record().map(|(folder, name)| (folder, vec![name])));
         folders
     }
@@ -188,7 +188,7 @@ mod tests {
         std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
         std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        // The open store stands there in the program.
+        // In the program, the open store is there.
         std::fs::create_dir_all(&reading.config.paths.data_dir).unwrap();
         let (to, touched) = std::sync::mpsc::channel();
         super::super::watch::watch(reading.folders(), to);

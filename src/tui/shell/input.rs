@@ -27,7 +27,7 @@ const MANY: usize = 64;
 
 /// Reads until the terminal or the receiver is gone.
 pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
-    // From here on changes of size are noticed; one that came before is told first.
+    // Resizes are noticed from here on; an earlier one is reported first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
     let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
@@ -353,7 +353,7 @@ mod tests {
     fn a_key_alone_waits_for_nothing() {
         assert_eq!(gathered(&at(0, "a"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
-        // A person, however fast: every key comes long after the one before.
+        // A person, however fast, presses each key long after the previous one.
         assert_eq!(gathered(&at(9, "abc\r"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(9, "\r"), 2), (1, false, HOLD), "an Enter in one breath with others waits");
     }

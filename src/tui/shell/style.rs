@@ -41,7 +41,7 @@ impl Workbench {
     }
 
     /// Applies the current theme and title.
-    pub(crate) fn dress(&mut self) -> io::Result<()> {
+    pub(crate) fn apply_style(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
         if self.painted.as_deref() != Some(wanted) {
             let wanted = wanted.to_owned();

@@ -147,7 +147,7 @@ pub(crate) fn switch_off() {
         out.push_str(MOUSE_OFF);
     }
     if TITLE.swap(false, Ordering::SeqCst) {
-        // Where there is no stack of titles, an empty one makes the terminal show its own.
+        // Without a stack of titles, an empty title makes the terminal show its own.
         out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
     }
     ansi(&mut out, DisableFocusChange);

@@ -25,7 +25,7 @@ pub(crate) fn trouble(model: &mut Model, failure: &Failure) {
 /// screens handle the answers that they wait for earlier, and other changes arrive as events.
 #[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::match_same_arms, reason = "a table, in groups")]
-pub(crate) fn said(model: &mut Model, result: Result<Answer, Failure>) {
+pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
     use Answer as A;
     let answer = match result {
         Ok(answer) => answer,

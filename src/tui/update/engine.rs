@@ -91,7 +91,7 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
         }
         TurnEvent::Closed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         TurnEvent::BranchRun(record) => raced(model, *record),
-        TurnEvent::Aside(view) => screens::aside::update::came(model, *view),
+        TurnEvent::Aside(view) => screens::aside::update::arrived(model, *view),
     }
 }
 
@@ -100,7 +100,7 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
         ToolEvent::Trace(trace) => trace_came(model, *trace),
         ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
-        ToolEvent::Approval { branch, pending } => screens::approval::update::came(model, branch, pending),
+        ToolEvent::Approval { branch, pending } => screens::approval::update::arrived(model, branch, pending),
         ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
         ToolEvent::ServersChanged => screens::tools::update::changed(model, out),
     }
@@ -115,7 +115,7 @@ fn summary(model: &mut Model, event: SummaryEvent) {
         SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
             update_modules::goes_on(model, branch, &path, files, tokens);
         }
-        SummaryEvent::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
+        SummaryEvent::Draft { branch, draft } => screens::summaries::update::arrived(model, branch, draft),
     }
 }
 

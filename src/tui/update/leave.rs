@@ -36,7 +36,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.close_list() {
         return;
     }
-    if take_back(model, out) || queueing::take_back(model) {
+    if cancel_waiting(model, out) || queueing::unqueue_last(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -59,7 +59,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Cancels a call that waits for its plan. The answer to the call reports it.
-fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+fn cancel_waiting(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
@@ -88,7 +88,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
-            model.composer.put_by();
+            model.composer.move_to_history();
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();

@@ -59,14 +59,14 @@ fn tick(model: &mut Model, now: u64) {
     model.now = model.now.max(now);
     model.status.pass(model.now);
     ask::tell_that_it_waits(model);
-    screens::tree::update::sift(model);
+    screens::tree::update::continue_filter(model);
 }
 
 /// Handles the result of a command.
 #[deny(clippy::wildcard_enum_match_arm)]
 fn finish(model: &mut Model, done: Done) {
     match done {
-        Done::Printed(line, printed) => printed::came(model, &line, printed),
+        Done::Printed(line, printed) => printed::arrived(model, &line, printed),
         Done::Copied(how) => model.status.say(Severity::Notice, how, model.now),
         Done::Saved(path, result) => quit::saved(model, path, result),
         Done::Edited(result) => composing::edited(model, result),

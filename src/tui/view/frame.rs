@@ -19,7 +19,7 @@ pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffe
     if rows == 0 {
         return page(model, cache, theme, buf);
     }
-    // The tour stands below everything else.
+    // The tour is below everything else.
     let upper = Rect { height: buf.area.height - rows, ..buf.area };
     let mut above = Buffer::empty(upper);
     let wanted = page(model, cache, theme, &mut above);

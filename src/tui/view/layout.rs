@@ -99,7 +99,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
     let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
-    // With one sidebar everything stands in it; with two, the next request has the one at the right.
+    // One sidebar contains all panels; of two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
     let second = context && !one;

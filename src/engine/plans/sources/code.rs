@@ -417,7 +417,7 @@ fn look(
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
-    // What a person marked goes, or stays out, by the mark.
+    // The marks decide about marked items.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });

@@ -83,10 +83,10 @@ fn lines<'i>(
             .flatten();
         let Some(now) = now else { continue };
         let said = piece.text.lines().count();
-        // What went was masked where it looked like a secret.
+        // Possible secrets in the sent text were masked.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
-        // Behind the text may stand two notes of the tool.
+        // Up to two notes of the tool may follow the text.
         if same + 2 < said || (same == 0 && said > 0) {
             changed.insert(piece.path.clone());
         }

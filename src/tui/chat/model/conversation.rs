@@ -110,7 +110,7 @@ impl Conversation {
         }
         let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());
         self.path.extend(fresh.into_iter().rev());
-        // A mark on a turn bears on its messages, so those of the last one are worked out from its question on.
+        // A mark on a turn applies to its messages, so the marks of the last turn are computed from its question on.
         let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
         let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
         self.marks.truncate(from);

@@ -20,12 +20,12 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = session.find(id).cloned() else { return };
-    stand_on(model, branch, false);
+    switch_to(model, branch, false);
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
 /// Switches to a branch, only here. The message being written stays with the old branch or moves to the new one.
-pub(crate) fn stand_on(model: &mut Model, branch: Branch, with_draft: bool) {
+pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
     let before = session.current;

@@ -36,7 +36,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let fresh = popup.ticket == 0 || popup.word != word;
     (popup.at, popup.word) = (at, word.clone());
     if fresh && !popup.closed {
-        // Symbols are asked for once there is a letter to go by.
+        // Symbols are requested once a letter is typed.
         if word.is_empty() {
             popup.symbols = 0;
             popup.fill(CompletionSource::Symbols, Vec::new());
@@ -102,7 +102,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
 }
 
 /// Names arrived.
-pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
+pub(crate) fn arrived(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
         popup.fill(CompletionSource::Files, list.paths.into_iter().map(CompletionItem::file).collect());
         popup.note = list.note;

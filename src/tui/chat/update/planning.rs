@@ -12,7 +12,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
 /// Requests a new plan when typing has paused.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -44,7 +44,7 @@ pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
             }
         }
         Err(failure) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
-        result => said(model, result),
+        result => show_answer(model, result),
     }
 }
 

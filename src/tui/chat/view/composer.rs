@@ -250,7 +250,7 @@ fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
 fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
-    // A refusal stands where the row would: it says the usage itself.
+    // A refusal replaces the row: it contains the usage.
     let quiet = list.is_empty() && look.model.status.shown().is_none();
     let told = if quiet { slash::hint(line) } else { None };
     list.extend(told);

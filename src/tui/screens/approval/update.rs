@@ -16,14 +16,14 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// Maximum bytes of a command's output kept for the screen.
 const SAID: usize = 16 * 1024;
 
 /// A call needs approval, or no longer needs it.
-pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.said.clear();
     live.asks.clone_from(&asking);
@@ -170,7 +170,7 @@ fn words(rule: &Rule) -> String {
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Rules(rules)) => listed(model, rules),
-        result => said(model, result),
+        result => show_answer(model, result),
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
 }
 
 /// More of the answer arrived.
-pub(crate) fn came(model: &mut Model, view: AsideView) {
+pub(crate) fn arrived(model: &mut Model, view: AsideView) {
     let Some(pane) = pane(model) else { return };
     let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
     if pane.run != Some(view.run) && !fresh {

@@ -218,7 +218,7 @@ fn place_words(place: Option<&ItemPlace>) -> String {
 }
 
 /// The item in the newest calls, for the overlay's detail pane.
-pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
@@ -231,9 +231,14 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
 }
 
 /// The history of an item. Returns its rows and the visible rows.
-pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn draw_history(
+    look: &ViewContext<'_>,
+    screen: &HistoryScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
     paint::wipe(area, buf);
-    let history = &tale.history;
+    let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
@@ -243,9 +248,9 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
         let words = [(Action::Leave, "leave")];
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
-    let rows = story(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
-    let from = tale.scroll.min(rows.len().saturating_sub(page));
+    let from = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
@@ -253,7 +258,7 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
 }
 
 /// The whole history, the newest entry first.
-fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();

@@ -11,7 +11,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
 /// Compares the branch selected in the tree with the current branch.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -72,7 +72,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 view.compared = Some(compared);
             }
         }
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<CompareView>(|view| view.ticket == ticket);
             trouble(model, &failure);
@@ -109,7 +109,7 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Returns the result of the focused side's branch to the other branch.
-pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn return_result(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);

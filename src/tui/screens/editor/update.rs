@@ -22,7 +22,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use tui_textarea::CursorMove;
 
 /// Esc on the screen of module summaries first stops a summary that is being written.
@@ -81,18 +81,18 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, things))) => came(model, ticket, kind, things),
+        (EditorPending::List, Ok(Answer::Editables(kind, things))) => arrived(model, ticket, kind, things),
         (EditorPending::List, Err(failure)) => {
             model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
             trouble(model, &failure);
         }
-        (EditorPending::List, result) => said(model, result),
+        (EditorPending::List, result) => show_answer(model, result),
         (EditorPending::Change, result) => changed(model, ticket, result, out),
         (EditorPending::TryPolicy, result) => tried(model, ticket, result),
     }
 }
 
-fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
+fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
     for shop in model.layers.all_mut::<EditorScreen>() {
         if shop.kind == kind && shop.loading == Some(ticket) {
             return shop.fill(things);
@@ -274,7 +274,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
     let shop = top(model).filter(|shop| shop.kind == EditableKind::Modules);
     let Some(thing) = shop.and_then(EditorScreen::selected) else { return };
-    // As the one that stands was made.
+    // By the writer of the current summary.
     let by = if thing.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     let path = thing.id.clone();
     crate::tui::screens::summaries::update_modules::make(model, &path, by, out);

@@ -209,7 +209,7 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
         head.extend(TextRows::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
-        // Its row stays where nothing is said, so that the text does not jump.
+        // Its row stays empty without a notice, so that the text does not jump.
         head.push(said(look).unwrap_or_default());
     } else {
         head.extend(said(look));
@@ -253,7 +253,7 @@ fn said(look: &ViewContext<'_>) -> Option<Line> {
 }
 
 fn heading(thing: &Editable) -> String {
-    // Where the list says it in a word, it is said in full here.
+    // The list shows the short form; this is the full form.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),

@@ -163,11 +163,11 @@ impl Picker {
     pub fn fill(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
         self.loading = false;
-        self.sift();
+        self.apply_filter();
     }
 
     /// Finds the matching entries, the best first. Sessions are already filtered by the store.
-    pub fn sift(&mut self) {
+    pub fn apply_filter(&mut self) {
         self.marks.clear();
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
             self.shown = (0..self.entries.len()).collect();
@@ -177,7 +177,7 @@ impl Picker {
             let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
             let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
             found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
-            // Among many sentences scattered letters are found nearly everywhere; such hits would bury what is meant.
+            // In many sentences, scattered letters match nearly everywhere; such matches would hide the useful ones.
             let best = found.first().map_or(0, |(score, ..)| *score);
             found.retain(|(score, ..)| score * 3 >= best * 2);
             (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
@@ -233,7 +233,7 @@ mod tests {
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = wanted.to_owned();
-        picker.sift();
+        picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
         (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
     }
@@ -281,7 +281,7 @@ mod tests {
             }
         }
         picker.filter = "fork".into();
-        picker.sift();
+        picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "headings stand in whole lists");
     }
 
@@ -289,7 +289,7 @@ mod tests {
     fn letters_that_match_are_known() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
-        picker.sift();
+        picker.apply_filter();
         assert_eq!(picker.marks[0], [0, 1, 2]);
     }
 }

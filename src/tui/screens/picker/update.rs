@@ -16,7 +16,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, said, send, trouble};
+use crate::tui::update::effects::{run_next, send, show_answer, trouble};
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
@@ -24,7 +24,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
         (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => sessions_came(model, ticket, &cards),
         (PickerPending::Models, Ok(Answer::Models(by_profile))) => models_came(model, ticket, by_profile),
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
-        (PickerPending::Sessions | PickerPending::Models, result) => said(model, result),
+        (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
 /// Handles the answers to requests about races and replays.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -35,7 +35,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => said(model, result),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
 }
 

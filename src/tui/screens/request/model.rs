@@ -291,7 +291,7 @@ impl RequestScreen {
     }
 
     /// Deselects all rows. False if none was selected.
-    pub fn let_go(&mut self) -> bool {
+    pub fn deselect_all(&mut self) -> bool {
         let any = !self.taken.is_empty();
         self.taken.clear();
         self.takes += u64::from(any);

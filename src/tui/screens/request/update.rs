@@ -19,7 +19,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How long the cursor must rest before a preview is requested, in milliseconds.
@@ -42,7 +42,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Unused, _) => put_unused(model, &[]),
         (RequestPending::Steps(_), Err(_)) => {}
         (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
-            said(model, result);
+            show_answer(model, result);
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn taken(model: &Model) -> Option<Vec<ItemName>> {
 
 /// Esc: first clears the selection, then the filter; returns whether there was either.
 pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
-    if !overlay.filtering && overlay.let_go() {
+    if !overlay.filtering && overlay.deselect_all() {
         return true;
     }
     if overlay.filtering || !overlay.filter.is_empty() {
@@ -206,7 +206,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
             out,
         );
     }
-    // Given up when the next row is asked about, and then asked again once this one is selected again.
+    // Canceled when the next row is requested, and requested again once this row is selected again.
     if untold {
         let item = ItemName::Atom(atom);
         send(

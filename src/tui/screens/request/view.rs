@@ -354,7 +354,7 @@ fn one(
     if out && row.verdict != Verdict::Suggested && !why.starts_with("left out") {
         why.insert_str(0, "left out: ");
     }
-    // So that the reasons stand below one another.
+    // Aligns the reasons.
     let blank = wide.saturating_sub(tokens.len() + sign);
     let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
     let empty = row.title.is_empty() && row.included();

@@ -56,7 +56,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
             rows.extend(TextRows::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
         }
         let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
-        rows.extend(lately.map(|history| view_diff::lately(look, history, room)).unwrap_or_default());
+        rows.extend(lately.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
         rows.extend(view_figures::rows(look, overlay, room));
     }
     rows.push(Line::new());

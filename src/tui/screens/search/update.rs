@@ -12,7 +12,7 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use crate::tui::update::session;
 
 /// Maximum number of requested messages.
@@ -27,8 +27,8 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SearchPending::Find, Ok(Answer::Found(found))) => came(model, ticket, Ok(*found)),
-        (SearchPending::Find, Err(failure)) => came(model, ticket, Err(failure)),
+        (SearchPending::Find, Ok(Answer::Found(found))) => arrived(model, ticket, Ok(*found)),
+        (SearchPending::Find, Err(failure)) => arrived(model, ticket, Err(failure)),
         (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
             arrive(model, Some(node));
@@ -42,7 +42,7 @@ pub(crate) fn answered(
             model.layers.clear();
             trouble(model, &failure);
         }
-        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => said(model, result),
+        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_answer(model, result),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Shows the results, or why there are none.
-fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
     match result {
         Ok(found) => finder.fill(found),

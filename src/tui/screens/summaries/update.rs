@@ -16,7 +16,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use std::sync::Arc;
 
 /// Handles the answers to the requests of these screens.
@@ -46,7 +46,7 @@ pub(crate) fn answered(
             list(model, out);
         }
         (P::Stop, _) => {}
-        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => said(model, result),
+        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_answer(model, result),
     }
 }
 
@@ -196,7 +196,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
 }
 
 /// A draft arrived, changed, or was removed.
-pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
@@ -250,7 +250,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Opens the list of summaries.
-pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.close::<SummaryList>(|_| true);
     model.layers.push(SummaryList::new(branch));
@@ -259,7 +259,7 @@ pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Loads the list again if it is open.
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
-    let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
+    let branch = model.layers.all::<SummaryList>().next().map(|list| list.branch);
     if let Some(branch) = branch {
         send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
     }
@@ -267,17 +267,17 @@ pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Fills the list.
 fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
-    if let Some(shelf) = model.layers.all_mut::<SummaryList>().next() {
-        shelf.fill(cards);
+    if let Some(list) = model.layers.all_mut::<SummaryList>().next() {
+        list.fill(cards);
     }
 }
 
 /// Undoes a level of the selected summary, or the newest summary of the kind of the displayed draft.
-pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
-    let (branch, act) = if let Some(shelf) = model.layers.top::<SummaryList>() {
-        let Some(card) = shelf.selected() else { return };
-        (shelf.branch, SummaryAct::TakeBack { summary: card.summary.id })
+    let (branch, act) = if let Some(list) = model.layers.top::<SummaryList>() {
+        let Some(card) = list.selected() else { return };
+        (list.branch, SummaryAct::TakeBack { summary: card.summary.id })
     } else if let Some(desk) = model.layers.top::<DraftScreen>() {
         let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
         (desk.branch, SummaryAct::UndoLevel { kind })
@@ -300,8 +300,8 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
             (desk.branch, act)
         })
     } else {
-        let shelf = model.layers.top::<SummaryList>();
-        shelf.and_then(|shelf| Some((shelf.branch, shelf.selected()?))).map(|(branch, card)| {
+        let list = model.layers.top::<SummaryList>();
+        list.and_then(|list| Some((list.branch, list.selected()?))).map(|(branch, card)| {
             let by = if card.summary.source == SummarySource::Llm {
                 SummaryAuthor::Model
             } else {

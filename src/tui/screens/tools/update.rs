@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
@@ -23,12 +23,12 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (ToolsPending::List, Ok(Answer::Toolbox(all))) => came(model, ticket, all),
+        (ToolsPending::List, Ok(Answer::Toolbox(all))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
             model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
             trouble(model, &failure);
         }
-        (ToolsPending::List, result) => said(model, result),
+        (ToolsPending::List, result) => show_answer(model, result),
         (ToolsPending::Change, result) => {
             match result {
                 Ok(Answer::Done(text)) if !text.is_empty() => model.status.say(Severity::Notice, text, model.now),
@@ -84,7 +84,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Fills the screen, and asks about servers in the folder that wait for a decision.
-fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
     let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);

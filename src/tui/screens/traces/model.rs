@@ -100,7 +100,7 @@ impl Traces {
         let wanted = self.chosen.clone();
         let is = |place: &usize| wanted.as_ref().is_some_and(|known| same(&session.traces[*place], known));
         if first && wanted.is_some() && !all.iter().any(is) {
-            // What was selected elsewhere is of another branch.
+            // A call selected elsewhere is of another branch.
             self.whole = true;
             self.stamp = None;
             all = (0..session.traces.len()).collect();

@@ -18,7 +18,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// Opens the screen; from the panel, with the panel's selected call. The same key closes it.
@@ -125,7 +125,7 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
     model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
-        // Only where it was asked for: over anything else, typing on would be taken for a word.
+        // Only on the screen of tool calls: over any other screen, continued typing would count as a decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
             let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
@@ -187,13 +187,13 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the stored data of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
-        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => show_answer(model, result),
     }
 }
 
-fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));

@@ -54,7 +54,7 @@ pub struct TreeScreen {
     pub page: usize,
     /// A message on no branch for which the screen was opened, and its row.
     pub wanted: Option<(NodeId, Slot)>,
-    sift: FilterScan,
+    scan: FilterScan,
     version: u64,
 }
 
@@ -85,32 +85,32 @@ impl TreeScreen {
 
     /// Computes the lines; with a filter, one slice of them.
     pub fn list(&mut self, session: &Session) {
-        self.sift = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
+        self.scan = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
     /// The filter's text changed: if it only narrows the filter, excluded messages are not searched again.
     pub fn refilter(&mut self, session: &Session) {
         let wanted = TagFilter::read(&self.filter);
-        if wanted == self.sift.wanted {
+        if wanted == self.scan.wanted {
             return;
         }
-        let before = &self.sift.wanted;
-        let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
+        let before = &self.scan.wanted;
+        let narrower = self.scan.done && !before.is_empty() && wanted.narrows(before);
         let among = narrower.then(|| std::mem::take(&mut self.shown));
-        self.sift = FilterScan { wanted, among, ..FilterScan::default() };
+        self.scan = FilterScan { wanted, among, ..FilterScan::default() };
         self.cursor = 0;
         self.begin(session);
     }
 
     fn begin(&mut self, session: &Session) {
         self.shown.clear();
-        if self.sift.wanted.is_empty() {
+        if self.scan.wanted.is_empty() {
             self.shown = self.visible(session);
-            self.sift.done = true;
-        } else if self.sift.wanted.tagged() {
-            self.shown = tagged(session, &self.sift.wanted);
-            self.sift.done = true;
+            self.scan.done = true;
+        } else if self.scan.wanted.tagged() {
+            self.shown = tagged(session, &self.scan.wanted);
+            self.scan.done = true;
         } else {
             self.step_filter(session);
         }
@@ -120,41 +120,41 @@ impl TreeScreen {
     /// Whether the filter has not searched everything yet.
     #[must_use]
     pub fn looking(&self) -> bool {
-        !self.sift.done
+        !self.scan.done
     }
 
     /// The progress of the filter, in percent.
     #[must_use]
     pub fn looked(&self, session: &Session) -> usize {
-        let all = self.sift.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
-        self.sift.next * 100 / all.max(1)
+        let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        self.scan.next * 100 / all.max(1)
     }
 
     /// Searches one more slice.
     pub fn step_filter(&mut self, session: &Session) {
         let mut left = SLICE;
-        while left > 0 && !self.sift.done {
-            let at = self.sift.next;
-            let (place, from) = match &self.sift.among {
+        while left > 0 && !self.scan.done {
+            let at = self.scan.next;
+            let (place, from) = match &self.scan.among {
                 Some(among) => match among.get(at) {
                     Some(line) => (line.row, line.hit),
-                    None => return self.sift.done = true,
+                    None => return self.scan.done = true,
                 },
                 None => (at, None),
             };
             let Some(row) = session.forest.rows.get(place) else {
-                return self.sift.done = true;
+                return self.scan.done = true;
             };
-            let from = self.sift.inside.take().or(from).unwrap_or(row.first);
-            match find(session, row, from, &self.sift.wanted, &mut left) {
+            let from = self.scan.inside.take().or(from).unwrap_or(row.first);
+            match find(session, row, from, &self.scan.wanted, &mut left) {
                 RowMatch::Hit(hit) => self.shown.push(ListLine { row: place, hit }),
                 RowMatch::Miss => {}
                 RowMatch::Later(slot) => {
-                    self.sift.inside = Some(slot);
+                    self.scan.inside = Some(slot);
                     return;
                 }
             }
-            self.sift.next += 1;
+            self.scan.next += 1;
         }
     }
 

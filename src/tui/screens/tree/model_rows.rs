@@ -149,14 +149,14 @@ impl TreeRows {
         }
         let fresh = old.nodes..basis.nodes;
         let slots = || fresh.clone().filter_map(|slot| Slot::try_from(slot).ok());
-        // Looked at before anything is changed: a new message must be the only one below the end of a stretch.
+        // Checked before anything changes: a new message must be the only one below the end of a row.
         let follows = |slot: Slot| {
             let Some(above) = tree.parent(slot) else { return false };
             let ends = |place: &u32| self.rows[*place as usize].last == above;
             let known = self.places.get(above as usize).is_none_or(ends);
             known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
         };
-        // Whoever stood at an end that goes on now has moved; nobody else may have left an end, or stand inside a stretch.
+        // A branch at an end that was extended has moved; no other branch may have left an end or be inside a row.
         let ended =
             |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
         let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
@@ -245,7 +245,7 @@ mod tests {
             for (n, (what, which, whose)) in (10_u128..).zip(steps) {
                 let at = whose.index(branches.len());
                 match what {
-                    // A branch goes on: its node comes, and it stands there.
+                    // A branch grows: its node is added, and its head moves there.
                     0..=3 => {
                         let above = branches[at].head.map(|id| id.0.as_u128());
                         tree.insert(head(n, above));

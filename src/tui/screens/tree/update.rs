@@ -47,7 +47,7 @@ pub(crate) fn filtered(model: &mut Model) {
 }
 
 /// Continues an incomplete filter.
-pub(crate) fn sift(model: &mut Model) {
+pub(crate) fn continue_filter(model: &mut Model) {
     let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     if grove.looking() {
         grove.step_filter(session);

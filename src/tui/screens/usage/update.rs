@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -51,7 +51,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 sheet.show(ledger);
             }
         }
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
             trouble(model, &failure);

@@ -94,7 +94,7 @@ impl ChartKind {
     fn most(self, ledger: &Ledger) -> u64 {
         let sums = &ledger.totals;
         match self {
-            // Estimates stand in the same chart.
+            // Estimates are in the same chart.
             Self::Input => sums.input.most.max(sums.est.most),
             Self::Output => sums.output.most,
             Self::Cost => sums.cost.most,
@@ -218,7 +218,7 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
     paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    // The sign of an error stands under its column.
+    // The sign of an error is below its column.
     let signs = u16::from(of == ChartKind::Error && body.height >= 2);
     let bars = Rect { height: body.height - signs, ..body };
     let (wide, gap, page) = columns(ledger.calls.len(), area.width);

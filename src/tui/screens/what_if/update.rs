@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use std::sync::Arc;
 
 /// Opens the list, or closes it.
@@ -37,13 +37,13 @@ fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the requests under other settings.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::WhatIf(found)) => came(model, &found),
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(Answer::WhatIf(found)) => arrived(model, &found),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => failed(model, branch, &failure, out),
     }
 }
 
-fn came(model: &mut Model, found: &Arc<WhatIf>) {
+fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     for strip in model.layers.all_mut::<WhatIfScreen>() {
         if strip.branch == found.branch {
             strip.found = Some(found.clone());

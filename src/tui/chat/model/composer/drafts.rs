@@ -28,7 +28,7 @@ impl Composer {
         if editing {
             let before = self.before_edit.take().unwrap_or_default();
             if self.text() != before.sent {
-                self.put_by();
+                self.move_to_history();
             }
             self.clear();
             self.bring(before.draft);
@@ -63,7 +63,7 @@ impl Composer {
     }
 
     /// Moves the text into the history, from which it can be recalled, also after a restart.
-    pub fn put_by(&mut self) {
+    pub fn move_to_history(&mut self) {
         if self.history.is_shown() {
             return;
         }
