@@ -65,8 +65,8 @@ pub(crate) fn draw(
 fn title(ring: &RaceScreen) -> Line {
     let words = match &ring.of {
         AnswerRelations::Race => format!("Race: {}", ring.columns.len()),
-        AnswerRelations::Replay { without: Some(_), .. } => "Call repeated without an item".to_owned(),
-        AnswerRelations::Replay { without: None, .. } => "Repeated call".to_owned(),
+        AnswerRelations::Replay { without: Some(_), .. } => "Replay without an item".to_owned(),
+        AnswerRelations::Replay { without: None, .. } => "Replay".to_owned(),
     };
     Line::of(Ink::Heading, &words)
 }
