@@ -240,7 +240,7 @@ fn rules_skills_and_module_summaries_have_causes() {
         (goes(Skills, 40, skills(1)), vec![], CauseKind::You, "no skills anymore"),
         (goes(Skills, 40, skills(1)), goes(Skills, 60, skills(2)), CauseKind::You, "A skill was added"),
         (vec![], goes(Module, 40, module("fresh")), CauseKind::You, "was written"),
-        (goes(Module, 40, module("fresh")), vec![], CauseKind::You, "taken back"),
+        (goes(Module, 40, module("fresh")), vec![], CauseKind::You, "undone"),
         (goes(Module, 40, module("fresh")), goes(Module, 44, module(stale)), CauseKind::You, "changed or added"),
         (goes(Module, 40, module("fresh")), goes(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
         (goes(Module, 40, module(stale)), goes(Module, 38, module("fresh")), CauseKind::You, "again or edited"),
