@@ -99,7 +99,7 @@ fn results_read_before_a_rule_stay_with_a_notice() {
     assert!(!denies("*.pem").contains("earlier"), "no earlier result is affected");
     let said = denies(".env*");
     assert!(said.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{said}");
-    assert!(said.contains("is sent with calls as before") && said.contains("Exclude or remove"), "{said}");
+    assert!(said.contains("are still sent") && said.contains("Exclude or delete"), "{said}");
     let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
     let before = sent();
     assert!(before >= 2, "the rule affects later reads");
