@@ -320,7 +320,7 @@ fn unsendable_edits_are_refused() {
     let refused = [
         (body.replace("\"messages\"", "\"messages\" \n x"), FailureKind::User, "line 2, column 2"),
         (body.replace("one-model", "other-model"), FailureKind::User, "other-model"),
-        (body.replace("Another", ""), FailureKind::User, "asks nothing"),
+        (body.replace("Another", ""), FailureKind::User, "contains no question"),
         ("{}".into(), FailureKind::User, "names no model"),
         (body.replace("Another", &long), FailureKind::Blocked, "too many"),
     ];

@@ -628,8 +628,8 @@ fn reading(mode: &str) -> Setup {
 fn cut_at(setup: &mut Setup) -> (String, String, u64) {
     let path = kept_path(&setup.trace().id());
     let cut = setup.result();
-    let at = cut.find("goes on at line ").unwrap_or_else(|| panic!("{cut}"));
-    let line = cut[at + 16..].split(':').next().unwrap().parse().unwrap();
+    let at = cut.find("continues at line ").unwrap_or_else(|| panic!("{cut}"));
+    let line = cut[at + 18..].split(':').next().unwrap().parse().unwrap();
     (path, cut, line)
 }
 

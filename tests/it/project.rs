@@ -509,7 +509,7 @@ fn module_summaries_are_sent_in_heavy_and_become_stale() {
     assert!(row.title.contains("fresh") && row.tokens > 30, "{row:?}");
     client.turn(branch, &hello());
     let sent = body(&model, 0);
-    assert_eq!((times(&sent, "Bees and their dances."), times(&sent, "It is no source")), (1, 1));
+    assert_eq!((times(&sent, "Bees and their dances."), times(&sent, "It is not a source")), (1, 1));
     assert!(said(&sent).iter().all(|(role, content)| role == "user" || !content.contains("Bees and")));
     // After a change of one byte the summary is stale. Made again, it is fresh, and the earlier version stays.
     put(&work.join("src/bees/dance.rs"), "//! Dances too.\npub fn waggle() {}\n");
@@ -625,7 +625,7 @@ fn model_written_summary_is_a_counted_call() {
     let branch = client.session();
     client.must(make(branch, ".", SummaryAuthor::Model));
     let sent = body(&model, 0);
-    assert!(times(&sent, "You sum up a part of a program") == 1 && times(&sent, "pub struct Hive;") == 1, "{sent}");
+    assert!(times(&sent, "You summarize a part of a program") == 1 && times(&sent, "pub struct Hive;") == 1, "{sent}");
     let all = listed(&mut client, branch);
     assert_eq!(all[0].card.source, SummarySource::Llm);
     assert_eq!((all[0].card.confidence, all[0].card.model.as_deref()), (500, Some("one-model")));

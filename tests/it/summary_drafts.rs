@@ -230,7 +230,7 @@ fn edited_drafts_are_measured_and_checked() {
     assert!(all.dropped.len() < made.dropped.len() && !all.summary.too_detailed(), "{}", all.summary.ratio_milli());
     let longer = "words ".repeat(5_000);
     let edit = |text: String| Request::Summary { branch, act: SummaryAct::Edit { draft: made.number, text } };
-    assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save nothing"));
+    assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save no tokens"));
     let edited = match client.must(edit("The service listens on port 8001.".into())) {
         Answer::Draft(Some(draft)) => draft,
         other => panic!("{other:?}"),

@@ -67,7 +67,7 @@ fn model_title_is_undone() {
     client.say(branch, "Why do cranes not fall over?");
     wait_for_title(&mut client, "Xyzzyplugh of cranes");
     let asked = String::from_utf8(model.bodies()[1].clone()).unwrap();
-    assert!(asked.contains("You name a conversation") && asked.contains("By ballast."), "{asked}");
+    assert!(asked.contains("You write the title of a conversation") && asked.contains("By ballast."), "{asked}");
     client.say(branch, "And piers?");
     assert_eq!(model.bodies().len(), 3, "only the first turn is used");
     let runs = client.open().runs.len();

@@ -50,7 +50,7 @@ fn texts() -> Vec<Row> {
     vec![
         complete("9 two halves", streamed(vec![content("hi \\ud83d"), content("\\ude00!"), end()]), "hi 😀!"),
         Row {
-            says: &["Half a character"],
+            says: &["Half of a surrogate pair"],
             raw: &["\\ud83d"],
             ..complete(
                 "9 one half",
@@ -58,7 +58,10 @@ fn texts() -> Vec<Row> {
                 "hi \u{fffd} there",
             )
         },
-        Row { says: &["Half a character"], ..complete("9 one half in one body", json(200, &[], whole), "hi \u{fffd}") },
+        Row {
+            says: &["Half of a surrogate pair"],
+            ..complete("9 one half in one body", json(200, &[], whole), "hi \u{fffd}")
+        },
         Row {
             says: &["not UTF-8"],
             raw: &["\\xF0\\x9F"],
@@ -135,7 +138,7 @@ fn no_answers() -> Vec<Row> {
                 "11 a call without a name",
                 streamed(vec![words("I look"), event(nameless), finish("tool_calls")]),
                 4,
-                &["without naming it"],
+                &["without a name"],
             )
         },
         row("12 an empty answer", streamed(vec![end()]), 4, &["empty", "The conversation is unchanged"]),
