@@ -126,7 +126,7 @@ pub enum Setting {
 }
 
 impl SettingCommand {
-    /// The change that the command makes; none if the command shows the setting.
+    /// Returns the change that the command makes, or None if the command shows the setting.
     ///
     /// # Errors
     /// A sentence about an invalid value.
@@ -162,7 +162,7 @@ impl SettingCommand {
 }
 
 impl Setting {
-    /// Applies the change.
+    /// Applies the change to the branch's settings.
     pub fn apply(&self, overrides: &mut Overrides) {
         match self {
             Self::Mode(mode) => overrides.mode = Some(*mode),
@@ -179,7 +179,7 @@ impl Setting {
         }
     }
 
-    /// A sentence about the changed setting of the branch with this name.
+    /// Returns a sentence about the change, for the branch with this name.
     #[must_use]
     pub fn sentence(&self, branch: &str) -> String {
         let back = |what: &str| format!("Branch {branch} now uses the {what} from the settings.");
