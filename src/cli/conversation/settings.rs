@@ -1,4 +1,4 @@
-//! `mode`, `model`, `budget`, and the other branch settings: show and change them.
+//! `mode`, `model`, `budget`, and the other branch settings: shows and changes them.
 //! Not for: parsing the values (`config::commands::setting`), or program settings (`system::program`).
 
 use crate::cli::Run;
@@ -30,8 +30,8 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
     let branch = pick::branch(&view, None)?;
     let mut overrides = branch.overrides.clone();
     setting.apply(&mut overrides);
-    let said = setting.sentence(&branch.name);
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
+    let shown = setting.sentence(&branch.name);
+    run.change(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &shown)
 }
 
 fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
@@ -56,12 +56,12 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
         }
         SettingCommand::Lane { .. } => return show_lane(run, &view, branch),
         SettingCommand::Focus { .. } => {
-            let said = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
-            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &said);
+            let shown = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
+            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &shown);
         }
     };
     let from = if is_own { "branch" } else { "settings" };
-    let said = match (&value, own.mode.unwrap_or(settings.mode)) {
+    let shown = match (&value, own.mode.unwrap_or(settings.mode)) {
         (_, mode) if name == "mode" => mode.title().to_owned(),
         (Value::String(text), _) if text.is_empty() => "none".to_owned(),
         (Value::String(text), _) => text.clone(),
@@ -69,14 +69,14 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     };
     let mut shape = json!({ "from": from, "branch": branch.id });
     shape[name] = value;
-    run.io.either(&shape, &format!("{said} ({from})"))
+    run.io.either(&shape, &format!("{shown} ({from})"))
 }
 
 fn show_lane(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -> Result<(), Stop> {
     let tree = pick::tree(view);
-    let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
+    let path_lane = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
     let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
-    let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
+    let lane = Lane::read(&branch.overrides.lane.clone().or(path_lane).unwrap_or_default());
     let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
     run.io.either(&value, &lane.title())
 }
