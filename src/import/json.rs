@@ -1,5 +1,5 @@
-//! Helpers that take known fields out of a JSON object and leave the rest for `extra`.
-//! Not for: any format's meaning.
+//! Helpers that remove known fields from a JSON object, so that the rest can be kept as `extra`.
+//! Not for: the meaning of any format.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Part;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
-/// Removes and returns a string; leaves other types.
+/// Removes and returns a string. Leaves values of other types.
 pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
     match object.get(key) {
         Some(Value::String(_)) => match object.shift_remove(key) {
@@ -19,7 +19,7 @@ pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
     }
 }
 
-/// Removes and returns a boolean; leaves other types.
+/// Removes and returns a boolean. Leaves values of other types.
 pub(super) fn truth(object: &mut Object, key: &str) -> Option<bool> {
     let found = object.get(key).and_then(Value::as_bool);
     if found.is_some() {
@@ -28,7 +28,7 @@ pub(super) fn truth(object: &mut Object, key: &str) -> Option<bool> {
     found
 }
 
-/// Removes and returns a string or number as an id; leaves other types.
+/// Removes and returns a string or a number as an id. Leaves values of other types.
 pub(super) fn id(object: &mut Object, key: &str) -> Option<String> {
     if let Some(Value::Number(number)) = object.get(key) {
         let id = number.to_string();
@@ -45,7 +45,7 @@ pub(super) fn drop_null(object: &mut Object, key: &str) {
     }
 }
 
-/// A part that is not text: the part gets the hash of its JSON, and `kept` gets the whole JSON.
+/// Makes a part of a value that is not text. The part has the hash of the JSON; the whole JSON is added to `kept`.
 pub(super) fn opaque(value: Value, kept: &mut Vec<Value>) -> Part {
     let raw = value.to_string();
     let part = Part::Opaque { mime: mime_of(&value), raw: Hash::of(raw.as_bytes()), bytes: raw.len() as u64 };
@@ -67,7 +67,7 @@ fn mime_of(value: &Value) -> String {
     }
 }
 
-/// The type of a value, for messages.
+/// Returns the type of a value, for messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

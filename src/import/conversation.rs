@@ -1,16 +1,16 @@
-//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping), of any
-//! size: its messages are read one by one from their places in the file.
-//! Not for: single messages of a file (`lines`), or the fields around a conversation's messages (`outline`).
+//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping) and can
+//! have any size: its messages are read one by one from their offsets in the file.
+//! Not for: files of single messages (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
-use super::flow::{FilePosition, Flow};
 use super::json::{self, Object};
-use super::lines::{MESSAGES, MESSAGES_MOST, Stream, trimmed};
+use super::lines::{MAX_MESSAGES, OPENAI_FORMAT, Stream, trimmed};
 use super::outline::{Found, Outline};
-use super::pile::Pile;
+use super::placement::{FilePosition, Placement};
 use super::reader::{Reader, Shape, drafted};
+use super::session::PendingSession;
 use super::source::Source;
-use super::split::{self, Cutting, Element, Kept};
+use super::split::{self, Element, Kept, Separator};
 use super::survey;
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
@@ -18,45 +18,45 @@ use memchr::memmem;
 use serde_json::Value;
 use std::io::{self, Cursor};
 
-/// A conversation being read.
-pub(super) struct Inside {
-    /// The reader to continue with after it.
+/// A conversation that is being read.
+pub(super) struct OpenConversation {
+    /// The reader to continue with after the conversation.
     outer: Reader,
-    back: Back,
+    back: ResumePoint,
     place: String,
-    pile: Pile,
-    /// The id of the current message, if given.
+    pending_session: PendingSession,
+    /// The id of the current message, if the file names one.
     current: Option<String>,
     messages: u32,
     number: u64,
-    /// Everything read so far is placed.
+    /// Whether everything that was read so far is placed.
     settled: bool,
-    /// Nothing remains to be read.
+    /// Whether nothing is left to read.
     over: bool,
-    /// The conversation breaks off.
-    torn: bool,
+    /// Whether the conversation breaks off.
+    truncated: bool,
 }
 
 /// Where to continue after a conversation.
-enum Back {
-    /// In this source, if the conversation is in memory.
+enum ResumePoint {
+    /// In this source; the conversation is in memory.
     To(Box<Source>),
     /// At this offset of the same source.
     At(u64),
 }
 
-/// The fields found around a value's messages.
+/// The fields around a conversation's messages.
 struct Header {
     object: Object,
-    cutting: Cutting,
-    /// Offset of its first message.
+    separator: Separator,
+    /// The offset of the first message.
     start: u64,
     closed: bool,
     dropped: u64,
 }
 
 impl Stream {
-    /// Begins to read a conversation if this element is one; otherwise returns the element.
+    /// Begins to read a conversation if the element is one. Otherwise returns the element.
     pub(super) fn enter(&mut self, mut element: Element, place: &str) -> io::Result<Option<Element>> {
         if !may_be_one(&element) {
             return Ok(Some(element));
@@ -67,9 +67,9 @@ impl Stream {
             outline.feed(&element.bytes);
             let Some(header) = header(outline.finish()) else { return Ok(Some(element)) };
             let memory = Source::new(Box::new(Cursor::new(std::mem::take(&mut element.bytes))))?;
-            (header, Back::To(Box::new(std::mem::replace(&mut self.source, memory))))
+            (header, ResumePoint::To(Box::new(std::mem::replace(&mut self.source, memory))))
         } else {
-            self.source.go(element.place)?;
+            self.source.seek_to(element.place)?;
             self.source.end_at(Some(element.place + element.size));
             loop {
                 let fresh = self.source.next()?;
@@ -82,100 +82,112 @@ impl Stream {
             }
             let Some(mut header) = header(outline.finish()) else {
                 self.source.end_at(None);
-                self.source.go(after)?;
+                self.source.seek_to(after)?;
                 return Ok(Some(element));
             };
             header.start += element.place;
-            (header, Back::At(after))
+            (header, ResumePoint::At(after))
         };
         self.open(header, back, place)?;
         Ok(None)
     }
 
-    fn open(&mut self, header: Header, back: Back, place: &str) -> io::Result<()> {
-        let Header { mut object, cutting, start, closed, dropped } = header;
+    fn open(&mut self, header: Header, back: ResumePoint, place: &str) -> io::Result<()> {
+        let Header { mut object, separator, start, closed, dropped } = header;
         if dropped > 0 {
             let why = format!("{dropped} bytes around its messages were cut");
             self.notes.skip(place, why);
         }
-        let mapping = cutting == Cutting::Object;
+        let mapping = separator == Separator::Object;
         let unit = if mapping { "node" } else { "message" };
-        let shape = Shape { cutting, element: unit, unit, start };
+        let shape = Shape { separator, element: unit, unit, start };
         let prefix = format!("{place}, ");
-        let (pile, nodes) = if mapping {
-            let pile = self.mapped(&mut object, &prefix, place);
-            let nodes = Nodes::of(&mut self.source, start, &pile.flow.prefix, &mut self.notes)?;
-            (pile, Some(nodes))
+        let (pending_session, nodes) = if mapping {
+            let pending_session = self.mapped(&mut object, &prefix, place);
+            let nodes = Nodes::of(&mut self.source, start, &pending_session.placement.prefix, &mut self.notes)?;
+            (pending_session, Some(nodes))
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
-            let flow = Flow::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            (Pile { session, title, flow, format: Some(MESSAGES), ..Pile::default() }, None)
+            let placement = Placement::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
+            (
+                PendingSession { session, title, placement, format: Some(OPENAI_FORMAT), ..PendingSession::default() },
+                None,
+            )
         };
-        self.format.get_or_insert(pile.format.unwrap_or(MESSAGES));
-        self.source.go(start)?;
+        self.format.get_or_insert(pending_session.format.unwrap_or(OPENAI_FORMAT));
+        self.source.seek_to(start)?;
         let outer = std::mem::replace(&mut self.reader, Reader { shape, inside: true, nodes });
         let current = if mapping { json::id(&mut object, "current_node") } else { None };
-        self.inside = Some(Box::new(Inside {
+        self.inside = Some(Box::new(OpenConversation {
             outer,
             back,
             place: place.to_owned(),
-            pile,
+            pending_session,
             current,
             messages: 0,
             number: 0,
             settled: true,
             over: false,
-            torn: !closed,
+            truncated: !closed,
         }));
         Ok(())
     }
 
-    /// The fields of a `ChatGPT` conversation.
-    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> Pile {
+    /// Makes the state for a `ChatGPT` conversation with these fields.
+    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> PendingSession {
         let id = json::id(object, "conversation_id").or_else(|| json::id(object, "id"));
         let title = json::text(object, "title").filter(|title| !title.trim().is_empty());
         let title = title.unwrap_or_else(|| if self.stem.is_empty() { "Imported".into() } else { self.stem.clone() });
         let prefix = id.as_ref().map_or_else(|| prefix.to_owned(), |id| format!("{place} ({id}), "));
         let source = id.map(|id| format!("{}:{id}", chatgpt::FORMAT));
-        let flow = Flow::new("node", &prefix, true);
-        Pile { source, title: Some(title), flow, format: Some(chatgpt::FORMAT), ..Pile::default() }
+        let placement = Placement::new("node", &prefix, true);
+        PendingSession {
+            source,
+            title: Some(title),
+            placement,
+            format: Some(chatgpt::FORMAT),
+            ..PendingSession::default()
+        }
     }
 
-    /// Reads one message of the conversation, or places those that were read, or ends the conversation.
-    pub(super) fn step_inside(&mut self, mut inside: Box<Inside>) -> io::Result<()> {
+    /// Reads one message of the conversation, places messages that were read, or ends the conversation.
+    pub(super) fn step_inside(&mut self, mut inside: Box<OpenConversation>) -> io::Result<()> {
         if !inside.settled {
-            inside.settled = self.advance(&mut inside.pile)?;
+            inside.settled = self.advance(&mut inside.pending_session)?;
         } else if !inside.over {
             self.read_inside(&mut inside)?;
-        } else if self.end(&mut inside.pile)? {
+        } else if self.end(&mut inside.pending_session)? {
             return self.leave(*inside);
         }
         self.inside = Some(inside);
         Ok(())
     }
 
-    fn read_inside(&mut self, inside: &mut Inside) -> io::Result<()> {
+    fn read_inside(&mut self, inside: &mut OpenConversation) -> io::Result<()> {
         let draft = if let Some(nodes) = &mut self.reader.nodes {
-            let Some(spot) = nodes.next() else {
+            let Some(position) = nodes.next() else {
                 inside.over = true;
                 return Ok(());
             };
-            nodes.draft(&mut self.source, spot, &inside.pile.flow.prefix, &mut self.notes)?.map(|draft| (draft, spot))
+            nodes
+                .draft(&mut self.source, position, &inside.pending_session.placement.prefix, &mut self.notes)?
+                .map(|draft| (draft, position))
         } else {
-            if self.messages + inside.messages >= MESSAGES_MOST {
-                let more = split::count(&mut self.source, Cutting::Array)?;
+            if self.messages + inside.messages >= MAX_MESSAGES {
+                let more = split::count(&mut self.source, Separator::Array)?;
                 if more > 0 {
                     let why = format!(
-                        "{more} messages were skipped: pleach reads {MESSAGES_MOST}; split the \
+                        "{more} messages were skipped: pleach reads {MAX_MESSAGES}; split the \
                         file for the rest"
                     );
-                    self.notes.skip(format!("{}message {}", inside.pile.flow.prefix, inside.number + 1), why);
+                    self.notes
+                        .skip(format!("{}message {}", inside.pending_session.placement.prefix, inside.number + 1), why);
                 }
                 inside.over = true;
                 return Ok(());
             }
-            let Some(element) = split::next(&mut self.source, Cutting::Array)? else {
+            let Some(element) = split::next(&mut self.source, Separator::Array)? else {
                 inside.over = true;
                 return Ok(());
             };
@@ -185,16 +197,16 @@ impl Stream {
                 (draft, FilePosition { place: element.place, number: inside.number })
             })
         };
-        let Some((draft, spot)) = draft else { return Ok(()) };
+        let Some((draft, position)) = draft else { return Ok(()) };
         inside.messages += 1;
-        inside.pile.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        inside.pile.flow.put(draft, spot, &mut self.notes);
+        inside.pending_session.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        inside.pending_session.placement.put(draft, position, &mut self.notes);
         inside.settled = false;
         Ok(())
     }
 
-    fn draft_inside(&mut self, element: &Element, inside: &Inside) -> Option<super::message::Draft> {
-        let prefix = &inside.pile.flow.prefix;
+    fn draft_inside(&mut self, element: &Element, inside: &OpenConversation) -> Option<super::message::Draft> {
+        let prefix = &inside.pending_session.placement.prefix;
         let place = format!("{prefix}message {}", inside.number);
         match self.value(element, &place)? {
             Value::Object(object) => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
@@ -205,38 +217,39 @@ impl Stream {
         }
     }
 
-    fn leave(&mut self, inside: Inside) -> io::Result<()> {
-        let Inside { outer, back, place, pile, current, torn, .. } = inside;
+    fn leave(&mut self, inside: OpenConversation) -> io::Result<()> {
+        let OpenConversation { outer, back, place, pending_session, current, truncated, .. } = inside;
         self.reader = outer;
         match back {
-            Back::To(source) => self.source = *source,
-            Back::At(after) => {
+            ResumePoint::To(source) => self.source = *source,
+            ResumePoint::At(after) => {
                 self.source.end_at(None);
-                self.source.go(after)?;
+                self.source.seek_to(after)?;
             }
         }
-        if torn {
+        if truncated {
             self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
         }
-        let Some(session) = pile.begun else {
-            if pile.format == Some(chatgpt::FORMAT) {
+        let Some(session) = pending_session.begun else {
+            if pending_session.format == Some(chatgpt::FORMAT) {
                 self.notes.skip(place, "the conversation has no messages");
             }
             return Ok(());
         };
-        let current = current.and_then(|id| pile.flow.number(&id)).or(pile.flow.current);
-        let current = current.or_else(|| pile.flow.count.checked_sub(1));
+        let current =
+            current.and_then(|id| pending_session.placement.number(&id)).or(pending_session.placement.current);
+        let current = current.or_else(|| pending_session.placement.count.checked_sub(1));
         self.out.push_back(Piece::End { session, current, branches: Vec::new() });
         Ok(())
     }
 }
 
-impl Pile {
-    /// Identifies a conversation of an export without an id by its first node.
+impl PendingSession {
+    /// Identifies a conversation of an export that has no id by its first node.
     pub(super) fn name_by_first(&mut self) {
         if self.format == Some(chatgpt::FORMAT)
             && self.source.is_none()
-            && let Some(first) = self.flow.ready.first()
+            && let Some(first) = self.placement.ready.first()
         {
             let hash = Fields::new("chatgpt").text(&first.record.id).finish().to_string();
             self.source = Some(format!("{}:{}", chatgpt::FORMAT, &hash[..20]));
@@ -244,23 +257,23 @@ impl Pile {
     }
 }
 
-/// Whether the element may be a conversation: an object with such a field somewhere.
+/// Whether the element may be a conversation: it contains the name of such a field somewhere.
 fn may_be_one(element: &Element) -> bool {
     let has = |word: &str| memmem::find(&element.bytes, word.as_bytes()).is_some();
     element.kept == Kept::Nothing || has("\"messages\"") || has("\"mapping\"")
 }
 
-/// `None` if it is not a conversation.
+/// Returns the header of a conversation, or `None` if the value is not one.
 fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
-    let (start, cutting) = list?;
+    let (start, separator) = list?;
     let text = String::from_utf8_lossy(&around);
     let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
-    let there = match cutting {
-        Cutting::Object => object.get("mapping").is_some_and(Value::is_object),
+    let there = match separator {
+        Separator::Object => object.get("mapping").is_some_and(Value::is_object),
         _ => {
             object.get("messages").is_some_and(Value::is_array) && !object.get("mapping").is_some_and(Value::is_object)
         }
     };
-    there.then_some(Header { object, cutting, start, closed, dropped })
+    there.then_some(Header { object, separator, start, closed, dropped })
 }

@@ -1,0 +1,168 @@
+//! Collects the messages of one session as they arrive, and decides when the session begins and when finished messages
+//! are passed on.
+//! Not for: reading messages (`reader`), or their order (`placement`).
+
+use super::chatgpt;
+use super::fingerprint::Fingerprint;
+use super::lines::{JSONL_FORMAT, Stream};
+use super::notes::Notes;
+use super::placement::{FilePosition, Placement};
+use super::split;
+use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
+use std::io;
+
+/// The maximum weight of the finished messages of all sessions that may wait to be passed on.
+const MAX_HELD_WEIGHT: u64 = 4 * PORTION;
+
+/// The messages of one session as they arrive.
+#[derive(Default)]
+pub(super) struct PendingSession {
+    pub(super) session: Option<String>,
+    pub(super) source: Option<String>,
+    pub(super) title: Option<String>,
+    /// The session's format, if it differs from the file's.
+    pub(super) format: Option<&'static str>,
+    /// Whether anything in the session is readable.
+    pub(super) holds: bool,
+    /// The session's number, after it has begun.
+    pub(super) begun: Option<usize>,
+    pub(super) placement: Placement,
+    pub(super) branches: Vec<BranchPointer>,
+}
+
+impl Stream {
+    /// Places messages until a portion is full. Returns whether all are placed.
+    pub(super) fn advance(&mut self, pending_session: &mut PendingSession) -> io::Result<bool> {
+        let before = pending_session.placement.weight;
+        let done = pending_session.placement.run(&mut |position| self.reader.fetch(&mut self.source, position))?;
+        self.weight += pending_session.placement.weight - before;
+        self.begin(pending_session)?;
+        if pending_session.placement.is_full() {
+            self.flush(pending_session);
+        } else if self.weight > MAX_HELD_WEIGHT {
+            self.flush(pending_session);
+            for at in 0..self.pending_sessions.len() {
+                let mut other = std::mem::take(&mut self.pending_sessions[at]);
+                self.flush(&mut other);
+                self.pending_sessions[at] = other;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Ends a session, up to one portion. Returns whether it is complete.
+    pub(super) fn end(&mut self, pending_session: &mut PendingSession) -> io::Result<bool> {
+        let before = pending_session.placement.weight;
+        let done = pending_session
+            .placement
+            .end(&mut self.notes, &mut |position| self.reader.fetch(&mut self.source, position))?;
+        self.weight += pending_session.placement.weight - before;
+        self.begin(pending_session)?;
+        self.flush(pending_session);
+        if done {
+            self.weight -= std::mem::take(&mut pending_session.placement.weight);
+        }
+        Ok(done)
+    }
+
+    /// Passes on the messages that are ready.
+    fn flush(&mut self, pending_session: &mut PendingSession) {
+        if let Some(session) = pending_session.begun.filter(|_| !pending_session.placement.ready.is_empty()) {
+            self.weight -= std::mem::take(&mut pending_session.placement.weight);
+            let records = std::mem::take(&mut pending_session.placement.ready);
+            self.out.push_back(Piece::Records { session, records });
+        }
+    }
+
+    /// Begins a session as soon as it has content.
+    pub(super) fn begin(&mut self, pending_session: &mut PendingSession) -> io::Result<()> {
+        pending_session.name_by_first();
+        let holds = match pending_session.format {
+            Some(chatgpt::FORMAT) => !pending_session.placement.ready.is_empty(),
+            _ => pending_session.source.is_some() || pending_session.holds || pending_session.placement.is_full(),
+        };
+        if pending_session.begun.is_some() || !holds {
+            return Ok(());
+        }
+        let format = pending_session.format.or(self.format).unwrap_or(JSONL_FORMAT);
+        let (session, title) = (pending_session.session.take(), pending_session.title.take());
+        let nameless =
+            session.is_none() && (pending_session.source.is_none() || (title.is_none() && self.stem.is_empty()));
+        let begun = if nameless { Some(self.beginning(pending_session)?) } else { None };
+        let source = match (&pending_session.source, &session, &begun) {
+            (Some(source), ..) => source.clone(),
+            (None, Some(id), _) => format!("{format}:{id}"),
+            (None, None, begun) => format!("{format}:{}", begun.as_ref().map_or("", |(hash, _)| hash.as_str())),
+        };
+        let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
+        let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
+        // From here on, only its presence matters.
+        if let Some(source) = &mut pending_session.source {
+            *source = String::new();
+        }
+        pending_session.begun = Some(self.sessions);
+        self.out.push_back(Piece::Begin { session: self.sessions, source, title });
+        self.sessions += 1;
+        Ok(())
+    }
+
+    /// Returns a hash that identifies a session without a name, and the session's first question. Reads its messages
+    /// once more, up to the first answer or the maximum number of messages, because a file with only questions may have
+    /// no end.
+    fn beginning(&mut self, pending_session: &PendingSession) -> io::Result<(String, Option<String>)> {
+        let mut placement = Placement::new("", "", pending_session.placement.tree);
+        let (here, shape) = (self.source.place(), self.reader.shape);
+        self.source.seek_to(shape.start)?;
+        let (mut hash, mut number, mut notes) = (Fingerprint::default(), 0, Notes::default());
+        let mut over = false;
+        while !hash.over {
+            let more = !over && number < u64::from(self.most);
+            if more && let Some(element) = split::next(&mut self.source, shape.separator)? {
+                number += 1;
+                let position = FilePosition { place: element.place, number };
+                let Some(draft) = self.reader.nameless(&element, number) else { continue };
+                drop(element);
+                placement.put(draft, position, &mut notes);
+            } else {
+                over = true;
+            }
+            loop {
+                let fetch = &mut |position| self.reader.fetch(&mut self.source, position);
+                let done = if over { placement.end(&mut notes, fetch)? } else { placement.run(fetch)? };
+                placement.weight = 0;
+                if placement.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
+                    break;
+                }
+            }
+            if over {
+                break;
+            }
+        }
+        self.source.seek_to(here)?;
+        Ok(hash.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::record::PieceReader as _;
+    use std::io::Cursor;
+
+    #[test]
+    fn a_fingerprint_without_an_answer_stops_at_the_message_limit() {
+        let known_as = |last: &str| {
+            let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+            let text = (0..30).map(|number| line(&number.to_string())).collect::<String>() + &line(last);
+            let mut stream = crate::import::open(Box::new(Cursor::new(text.into_bytes())), "").unwrap();
+            stream.most = 20;
+            let mut pieces = std::iter::from_fn(|| stream.next().unwrap());
+            let begun = pieces.find_map(|piece| match piece {
+                Piece::Begin { source, .. } => Some(source),
+                _ => None,
+            });
+            begun.unwrap()
+        };
+        assert_eq!(known_as("one"), known_as("another"), "what is not read of a file does not say which it is");
+    }
+}
