@@ -206,9 +206,9 @@ fn concurrent_imports_add_a_conversation_once() {
     let running: Vec<_> = (0..4).map(|_| home.command(&["import", &file, "--json"]).spawn().unwrap()).collect();
     let mut sums = vec![0; 3];
     for child in running {
-        let said = finish(child);
-        assert_eq!(said.code, 0, "{}", said.err);
-        for (sum, (new, known)) in sums.iter_mut().zip(added(&serde_json::from_str(&said.out).unwrap())) {
+        let output = finish(child);
+        assert_eq!(output.code, 0, "{}", output.err);
+        for (sum, (new, known)) in sums.iter_mut().zip(added(&serde_json::from_str(&output.out).unwrap())) {
             *sum += new;
             assert!(new + known >= 60);
         }
@@ -298,8 +298,8 @@ fn branches_keep_their_heads() {
 fn standard_input_and_words_are_one_message() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
     let last = |home: &Home, input: &[u8], args: &[&str]| {
-        let said = home.with_input(args, input);
-        assert_eq!(said.code, 0, "{}", said.err);
+        let output = home.with_input(args, input);
+        assert_eq!(output.code, 0, "{}", output.err);
         let list = home.json(&["message", "list"]);
         let mut users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
         users.next_back().unwrap()["content"].as_str().unwrap().to_owned()
@@ -328,12 +328,12 @@ fn endless_message_is_refused() {
     for args in
         [&["ask", "-"][..], &["add", "user", "-"], &["plan", "-"], &["retrieve", "--batch", "-"], &["import", "-"]]
     {
-        let said = finish(home.command(args).stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap());
-        assert_eq!(said.code, 1, "{args:?} {}", said.err);
-        assert!(said.err.contains("is larger than") || said.err.contains("empty"), "{args:?} {}", said.err);
+        let output = finish(home.command(args).stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap());
+        assert_eq!(output.code, 1, "{args:?} {}", output.err);
+        assert!(output.err.contains("is larger than") || output.err.contains("empty"), "{args:?} {}", output.err);
     }
-    let said = home.run(&["import", "/"]);
-    assert!(said.code == 1 && said.err.contains("folder"), "{}", said.err);
+    let output = home.run(&["import", "/"]);
+    assert!(output.code == 1 && output.err.contains("folder"), "{}", output.err);
     assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 0);
 }
 
@@ -342,9 +342,9 @@ fn bad_record_is_reported_and_the_rest_imported() {
     let home = Home::new("");
     let text = "{\"id\":\"a\",\"role\":\"user\",\"content\":\"x\"}\nnot json\n{\"id\":\"b\",\"parent\":\"a\",\"role\":\"assistant\",\"content\":\"y\"}\n";
     let file = write(&home, "broken.jsonl", text);
-    let said = home.run(&["import", &file]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.err.contains("line 2"), "{}", said.err);
-    assert!(said.out.contains("2 added") || said.out.contains("3 added"), "{}", said.out);
+    let output = home.run(&["import", &file]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(output.err.contains("line 2"), "{}", output.err);
+    assert!(output.out.contains("2 added") || output.out.contains("3 added"), "{}", output.out);
     assert!(home.ok(&["message", "list", "--all", "--json"]).contains("\"y\""));
 }

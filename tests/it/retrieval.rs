@@ -130,10 +130,10 @@ fn unused_card_room_goes_to_turns() {
             rows(&plan, "included", |row| row["section"] == "retrieved").iter().map(|r| number(&r["tokens"])).sum();
         let fewer = u64::try_from(turns(&off) - turns(&plan)).unwrap();
         assert!(fewer * 200 <= cards + 200, "{mode}: {fewer} turns left for {cards} tokens of cards");
-        let said = next["reason_text"].as_str().unwrap();
+        let output = next["reason_text"].as_str().unwrap();
         assert!(
-            said.starts_with("Does not fit the budget: ") && free.abs_diff(first_number(said)) <= 16,
-            "{said}, and {free} are free"
+            output.starts_with("Does not fit the budget: ") && free.abs_diff(first_number(output)) <= 16,
+            "{output}, and {free} are free"
         );
     }
     // Turns that come into the room that is left are not quoted beside it.
@@ -199,8 +199,8 @@ fn call_with_cards_matches_its_plan_and_replays() {
     }
     home.ok(&["message", "remove", "a4", "--yes"]);
     let store = std::fs::read(home.store()).unwrap();
-    let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
-    assert!(!holds(b"48213"), "removed messages are in no plan either");
+    let contains = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
+    assert!(!contains(b"48213"), "removed messages are in no plan either");
 }
 
 #[test]
@@ -226,11 +226,11 @@ fn batch_queries() {
     assert!(items.iter().any(|item| item["external_ids"] == json!(["a4"])), "{}", lines[0]);
     assert!(items.iter().map(|item| item["tokens"].as_u64().unwrap()).sum::<u64>() <= 200);
     assert!(lines[1]["items"].as_array().unwrap().is_empty(), "{}", lines[1]);
-    let said = home.run(&["retrieve", "--batch", &home.path("none").display().to_string()]);
-    assert_eq!(said.code, 1);
+    let output = home.run(&["retrieve", "--batch", &home.path("none").display().to_string()]);
+    assert_eq!(output.code, 1);
     std::fs::write(&batch, "{\"id\": 1}\n").unwrap();
-    let said = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
-    assert!(said.err.contains("line 1") && said.err.contains("query"), "{}", said.err);
+    let output = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
+    assert!(output.err.contains("line 1") && output.err.contains("query"), "{}", output.err);
 }
 
 #[test]
