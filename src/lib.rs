@@ -24,7 +24,7 @@
 //!
 //! | room | what it is for | may import |
 //! |---|---|---|
-//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
+//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitized text, ports | nothing |
 //! | [`config`] | settings, key table, table of commands, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes (`policy`, `admission`, `explain`, `render`, `summary`) | domain |
 //! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, floor, cards | domain |

@@ -725,5 +725,6 @@ fn failures_are_sentences_about_commands() {
         assert_eq!(sentence(raw), read);
     }
     assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` undoes it.");
+    assert_eq!(in_commands("Undone: renamed main. U redoes it."), "Undone: renamed main. `pleach redo` redoes it.");
     assert_eq!(escaped_lines("{\"a\":\"\u{9b}\"}\n{\"b\":\"é\"}\n"), "{\"a\":\"\\u009b\"}\n{\"b\":\"é\"}\n");
 }

@@ -1,6 +1,6 @@
-//! Commands typed after a slash: each becomes the request or the screen that the command line's words mean. What the command
-//! line would only print is printed by the command line's own code and shown as a text.
-//! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
+//! Commands typed after a slash: each becomes the request or the screen with the same meaning as on the command line.
+//! Output that the command line only prints is produced by the command line's own code and shown as text.
+//! Not for: the grammar (`config::commands`), completion (`chat::model::slash`), or keys (`update::actions`).
 
 use super::{acts, ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
@@ -249,7 +249,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
             acts::regenerate_question(model, question, out);
             Way::Done
         }
-        None => refused("There is no message of yours at or above this one to answer again."),
+        None => refused("There is no answer to regenerate: none of your messages is at or above this one."),
     }
 }
 
