@@ -84,6 +84,24 @@ impl Lane {
         }
     }
 
+    /// The lane of replies among known lanes (by their texts) that begins like this one, if there is exactly one; this lane
+    /// otherwise.
+    #[must_use]
+    pub fn among<'a>(self, known: impl Iterator<Item = &'a str>) -> Self {
+        let Self::Reply(root) = &self else { return self };
+        let mut found: Vec<Self> = Vec::new();
+        for lane in known.map(Self::read) {
+            let begins = matches!(&lane, Self::Reply(other) if other.starts_with(root.as_str()));
+            if begins && !found.contains(&lane) {
+                found.push(lane);
+            }
+        }
+        match <[Self; 1]>::try_from(found) {
+            Ok([only]) => only,
+            Err(_) => self,
+        }
+    }
+
     /// Whether this lane and another one are the replies to one message, whichever of them has its whole key.
     #[must_use]
     pub fn same_replies(&self, other: &Self) -> bool {
@@ -153,6 +171,18 @@ mod tests {
         assert_eq!(Lane::of_message(&Lane::Root, Some((&Lane::Root, key))), chain);
         assert_eq!(Lane::of_message(&topic, Some((&Lane::Root, key))), topic);
         assert_eq!(Lane::of_message(&topic, Some((&other, key))), other);
+    }
+
+    #[test]
+    fn the_beginning_of_a_key_is_enough_where_one_lane_has_it() {
+        let known = ["", "reply:abcd", "reply:abef", "reply:abef", "topic:ab", "reply:12"];
+        let among = |typed: &str| Lane::read(typed).among(known.into_iter()).text();
+        assert_eq!(among("reply:1"), "reply:12");
+        assert_eq!(among("reply:abe"), "reply:abef");
+        assert_eq!(
+            (among("reply:ab"), among("reply:9"), among("ab")),
+            ("reply:ab".into(), "reply:9".into(), "ab".into())
+        );
     }
 
     /// An answer to an answer does not begin another lane.
