@@ -537,6 +537,8 @@ fn commands_become_requests() {
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
     let said = say(&["lane", "root"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
+    let said = say(&["lane", "none"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|_| {})));
     let said = say(&["context", "window", "4"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
     let said = say(&["branch", "rename", "alt", "new"], done);

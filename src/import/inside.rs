@@ -12,6 +12,7 @@ use super::reader::{Reader, Shape, drafted};
 use super::source::Source;
 use super::split::{self, Cutting, Element, Kept};
 use super::survey;
+use super::telegram::{self, Chat};
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
 use memchr::memmem;
@@ -27,6 +28,8 @@ pub(super) struct Inside {
     pile: Pile,
     /// The id of the current message, if given.
     current: Option<String>,
+    /// What is known of a chat of Telegram.
+    chat: Option<Chat>,
     messages: u32,
     number: u64,
     /// Everything read so far is placed.
@@ -100,17 +103,24 @@ impl Stream {
         }
         let mapping = cutting == Cutting::Object;
         let unit = if mapping { "node" } else { "message" };
-        let shape = Shape { cutting, element: unit, unit, start };
+        let shape = Shape { cutting, element: unit, unit, start, account: false };
         let prefix = format!("{place}, ");
-        let (pile, nodes) = if mapping {
+        let (mut chat, mut nodes) = (None, None);
+        let pile = if mapping {
             let pile = self.mapped(&mut object, &prefix, place);
-            let nodes = Nodes::of(&mut self.source, start, &pile.flow.prefix, &mut self.notes)?;
-            (pile, Some(nodes))
+            nodes = Some(Nodes::of(&mut self.source, start, &pile.flow.prefix, &mut self.notes)?);
+            pile
+        } else if self.reader.shape.account || telegram::is_chat(&object) {
+            let telegram::About { source, title, chat: read } = telegram::about(&mut object);
+            chat = Some(read);
+            let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
+            let flow = Flow::new(unit, &prefix, false);
+            Pile { source: Some(source), title: Some(title), flow, format: Some(telegram::FORMAT), ..Pile::default() }
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
             let flow = Flow::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            (Pile { session, title, flow, format: Some(MESSAGES), ..Pile::default() }, None)
+            Pile { session, title, flow, format: Some(MESSAGES), ..Pile::default() }
         };
         self.format.get_or_insert(pile.format.unwrap_or(MESSAGES));
         self.source.go(start)?;
@@ -122,6 +132,7 @@ impl Stream {
             place: place.to_owned(),
             pile,
             current,
+            chat,
             messages: 0,
             number: 0,
             settled: true,
@@ -193,11 +204,14 @@ impl Stream {
         Ok(())
     }
 
-    fn draft_inside(&mut self, element: &Element, inside: &Inside) -> Option<super::message::Draft> {
+    fn draft_inside(&mut self, element: &Element, inside: &mut Inside) -> Option<super::message::Draft> {
         let prefix = &inside.pile.flow.prefix;
         let place = format!("{prefix}message {}", inside.number);
         match self.value(element, &place)? {
-            Value::Object(object) => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            Value::Object(object) => match &mut inside.chat {
+                Some(chat) => chat.draft(object, inside.number).map_err(|why| self.notes.skip(place, why)).ok(),
+                None => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            },
             other => {
                 self.notes.skip(place, format!("it is {}, not an object", json::kind(&other)));
                 None
@@ -255,7 +269,7 @@ fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
     let (start, cutting) = list?;
     let text = String::from_utf8_lossy(&around);
-    let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
+    let Ok(Value::Object(object)) = json::parse(trimmed(&text)) else { return None };
     let there = match cutting {
         Cutting::Object => object.get("mapping").is_some_and(Value::is_object),
         _ => {

@@ -7,6 +7,7 @@ use super::flow::{FilePosition, Flow};
 use super::lines::{LINES, Stream};
 use super::notes::Notes;
 use super::split;
+use super::telegram;
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
@@ -75,7 +76,7 @@ impl Stream {
     pub(super) fn begin(&mut self, pile: &mut Pile) -> io::Result<()> {
         pile.name_by_first();
         let holds = match pile.format {
-            Some(chatgpt::FORMAT) => !pile.flow.ready.is_empty(),
+            Some(chatgpt::FORMAT | telegram::FORMAT) => !pile.flow.ready.is_empty(),
             _ => pile.source.is_some() || pile.holds || pile.flow.is_full(),
         };
         if pile.begun.is_some() || !holds {

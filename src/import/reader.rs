@@ -22,6 +22,8 @@ pub(super) struct Shape {
     pub(super) unit: &'static str,
     /// Offset of the first element.
     pub(super) start: u64,
+    /// The elements are the chats of an account.
+    pub(super) account: bool,
 }
 
 /// See the module.
