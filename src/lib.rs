@@ -24,7 +24,7 @@
 //!
 //! | room | what it is for | may import |
 //! |---|---|---|
-//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
+//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitized text, ports | nothing |
 //! | [`config`] | settings, key table, table of commands, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes (`policy`, `admission`, `explain`, `render`, `summary`) | domain |
 //! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, floor, cards | domain |
@@ -115,6 +115,17 @@
 //! * an import format: a reader in `import` that gives neutral records
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`, its table in `code::parse::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
+//!
+//! # Where things are decided
+//!
+//! * when a lease expires: [`Mark::after_turn`](domain::conversation::mark::Mark::after_turn), called after each answer by
+//!   `engine::turns::reflect`
+//! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
+//! * the header of a card: for a turn that a person kept, `engine::plans::labels`, `card_text`; for an older message that
+//!   was found, `retrieval::cards`
+//! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
+//! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks: `engine::turns::consent`
+//! * what undo reverts: [`domain::conversation::operation`], applied by `engine::branches::undo`
 //!
 //! # Glossary
 //!

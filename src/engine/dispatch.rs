@@ -329,5 +329,5 @@ fn panic_on_request(message: &Inbox) {
     let undo =
         matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Session(SessionRequest::Undo)));
     let wanted = undo && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "engine");
-    assert!(!wanted, "rehearsed in the engine");
+    assert!(!wanted, "simulated panic in the engine");
 }

@@ -63,9 +63,9 @@ impl<M: Send + 'static> Jobs<M> {
     }
 }
 
-const NOT_STARTED: &str = "The system would not start another thread.";
-const TOO_MANY: &str = "Too much is being worked out at once.";
-const PANICKED: &str = "This failed inside pleach.";
+const NOT_STARTED: &str = "The system did not start another thread.";
+const TOO_MANY: &str = "Too many background jobs are running.";
+const PANICKED: &str = "An internal error stopped this.";
 
 /// A job that is counted. Dropped before its end, it says so.
 struct Job<L: FnOnce(Failure)> {
@@ -80,8 +80,8 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
         if let Some(lost) = self.lost.take() {
             let (kind, todo) = match self.why {
                 PANICKED => (FailureKind::Internal, "Please report it with the log."),
-                TOO_MANY => (FailureKind::Busy, "Try again when something has finished."),
-                _ => (FailureKind::Internal, "End some programs and try again."),
+                TOO_MANY => (FailureKind::Busy, "Try again when one of them has finished."),
+                _ => (FailureKind::Internal, "Close some programs and try again."),
             };
             lost(Failure::new(kind, self.why).todo(todo));
         }
@@ -95,7 +95,10 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
 pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
     let started = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(work);
     started.map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo("End some programs and try again.")
+        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo(
+            "Close some programs and try \
+            again.",
+        )
     })
 }
 

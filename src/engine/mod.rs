@@ -130,8 +130,8 @@ fn report_storage_failure(before: &mut Option<String>, now: Option<String>, even
     match (&before, &now) {
         (None, Some(why)) => {
             let said = format!(
-                "The store can't be written ({why}). New messages stay in memory and are tried again every \
-                    second; free some disk space."
+                "The store can't be written ({why}). New messages stay in memory, and pleach tries to save them every \
+                    second. Free some disk space."
             );
             drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(said)))));
         }

@@ -12,6 +12,7 @@ use super::session::PendingSession;
 use super::source::Source;
 use super::split::{self, Element, Kept, Separator};
 use super::survey;
+use super::telegram::{self, Chat};
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
 use memchr::memmem;
@@ -27,6 +28,8 @@ pub(super) struct OpenConversation {
     pending_session: PendingSession,
     /// The id of the current message, if the file names one.
     current: Option<String>,
+    /// What is known of a chat of Telegram.
+    chat: Option<Chat>,
     messages: u32,
     number: u64,
     /// Whether everything that was read so far is placed.
@@ -100,20 +103,30 @@ impl Stream {
         }
         let mapping = separator == Separator::Object;
         let unit = if mapping { "node" } else { "message" };
-        let shape = Shape { separator, element: unit, unit, start };
+        let shape = Shape { separator, element: unit, unit, start, account: false };
         let prefix = format!("{place}, ");
-        let (pending_session, nodes) = if mapping {
+        let (mut chat, mut nodes) = (None, None);
+        let pending_session = if mapping {
             let pending_session = self.mapped(&mut object, &prefix, place);
-            let nodes = Nodes::of(&mut self.source, start, &pending_session.placement.prefix, &mut self.notes)?;
-            (pending_session, Some(nodes))
+            nodes = Some(Nodes::of(&mut self.source, start, &pending_session.placement.prefix, &mut self.notes)?);
+            pending_session
+        } else if self.reader.shape.account || telegram::is_chat(&object) {
+            let telegram::About { source, title, chat: read } = telegram::about(&mut object);
+            chat = Some(read);
+            let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
+            let placement = Placement::new(unit, &prefix, false);
+            PendingSession {
+                source: Some(source),
+                title: Some(title),
+                placement,
+                format: Some(telegram::FORMAT),
+                ..PendingSession::default()
+            }
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
             let placement = Placement::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            (
-                PendingSession { session, title, placement, format: Some(OPENAI_FORMAT), ..PendingSession::default() },
-                None,
-            )
+            PendingSession { session, title, placement, format: Some(OPENAI_FORMAT), ..PendingSession::default() }
         };
         self.format.get_or_insert(pending_session.format.unwrap_or(OPENAI_FORMAT));
         self.source.seek_to(start)?;
@@ -125,6 +138,7 @@ impl Stream {
             place: place.to_owned(),
             pending_session,
             current,
+            chat,
             messages: 0,
             number: 0,
             settled: true,
@@ -205,11 +219,14 @@ impl Stream {
         Ok(())
     }
 
-    fn draft_inside(&mut self, element: &Element, inside: &OpenConversation) -> Option<super::message::Draft> {
+    fn draft_inside(&mut self, element: &Element, inside: &mut OpenConversation) -> Option<super::message::Draft> {
         let prefix = &inside.pending_session.placement.prefix;
         let place = format!("{prefix}message {}", inside.number);
         match self.value(element, &place)? {
-            Value::Object(object) => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            Value::Object(object) => match &mut inside.chat {
+                Some(chat) => chat.draft(object, inside.number).map_err(|why| self.notes.skip(place, why)).ok(),
+                None => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            },
             other => {
                 self.notes.skip(place, format!("it is {}, not an object", json::kind(&other)));
                 None
@@ -268,7 +285,7 @@ fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
     let (start, separator) = list?;
     let text = String::from_utf8_lossy(&around);
-    let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
+    let Ok(Value::Object(object)) = json::parse(trimmed(&text)) else { return None };
     let there = match separator {
         Separator::Object => object.get("mapping").is_some_and(Value::is_object),
         _ => {

@@ -54,6 +54,8 @@ pub struct Stream {
     names: (usize, usize),
     /// The result of a pass through the whole file, if one was needed.
     facts: Option<HashMap<Option<String>, Facts>>,
+    /// The offsets of the lists that follow the one that is being read.
+    further: VecDeque<u64>,
     /// The conversation that is being read.
     pub(super) inside: Option<Box<OpenConversation>>,
     pub(super) out: VecDeque<Piece>,
@@ -91,8 +93,8 @@ impl PieceReader for Stream {
 }
 
 impl Stream {
-    /// Makes a stream over a file with this name and shape.
-    pub(super) fn new(source: Source, shape: Shape, file_name: &str, file: &str) -> Self {
+    /// Makes a stream over a file with this name, shape, and further lists.
+    pub(super) fn new(source: Source, (shape, further): (Shape, Vec<u64>), file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });
         Self {
@@ -107,6 +109,7 @@ impl Stream {
             by_session: HashMap::new(),
             names: (0, 0),
             facts: None,
+            further: further.into(),
             inside: None,
             out: VecDeque::new(),
             pending: None,
@@ -155,7 +158,10 @@ impl Stream {
             return Ok(());
         }
         let Some(element) = split::next(&mut self.source, shape.separator)? else {
-            self.ending = Some(0);
+            match self.further.pop_front() {
+                Some(next) => self.source.seek_to(next)?,
+                None => self.ending = Some(0),
+            }
             return Ok(());
         };
         self.number += 1;
@@ -203,9 +209,7 @@ impl Stream {
         if text.is_empty() {
             return None;
         }
-        serde_json::from_str(text)
-            .map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}")))
-            .ok()
+        json::parse(text).map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}"))).ok()
     }
 
     /// Handles a value: a message or a branch.

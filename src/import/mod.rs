@@ -1,5 +1,5 @@
-//! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, and ChatGPT
-//! exports.
+//! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, ChatGPT
+//! exports, and Telegram Desktop exports.
 //! Not for: storing what was read (`engine`, `store`), or writing formats (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
@@ -23,6 +23,9 @@ mod shorten;
 mod source;
 mod split;
 mod survey;
+mod telegram;
+#[cfg(test)]
+mod telegram_tests;
 mod time;
 
 use crate::domain::base::failure::Failure;
@@ -74,8 +77,8 @@ pub enum ImportError {
     },
     /// No reader knows the format.
     #[error(
-        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON and \
-            ChatGPT exports."
+        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON, ChatGPT \
+            exports and Telegram Desktop exports."
     )]
     Unknown {
         /// The file.
@@ -114,21 +117,23 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
         let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
         refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
     }
-    let shape = shape(&mut source).map_err(unreadable)?;
+    let (shape, further) = shape(&mut source).map_err(unreadable)?;
     source.seek_to(shape.start).map_err(unreadable)?;
-    Ok(Stream::new(source, shape, file_name, file))
+    Ok(Stream::new(source, (shape, further), file_name, file))
 }
 
 fn named(file_name: &str) -> &str {
     if file_name.is_empty() { "the input" } else { file_name }
 }
 
-/// Returns how the file is split into elements.
-fn shape(source: &mut Source) -> std::io::Result<Shape> {
+/// Returns how the file is split, and the offsets of further lists with chats of an account.
+fn shape(source: &mut Source) -> std::io::Result<(Shape, Vec<u64>)> {
     let prefix = source.prefix(PREFIX as u64)?;
     let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();
     let start = prefix.len() - text.len();
-    let shape = |separator, element, unit, start: usize| Shape { separator, element, unit, start: start as u64 };
+    let shape = |separator, element, unit, start: usize| {
+        (Shape { separator, element, unit, start: start as u64, account: false }, Vec::new())
+    };
     if text.first() == Some(&b'[') {
         return Ok(shape(Separator::Array, "element", "message", start + 1));
     }
@@ -136,10 +141,18 @@ fn shape(source: &mut Source) -> std::io::Result<Shape> {
         return Ok(shape(Separator::Array, "conversation", "message", start + list));
     }
     source.seek_to(start as u64)?;
-    // A document is exactly one JSON value. If anything follows the value, the file consists of lines.
-    let separator =
-        if text.first() == Some(&b'{') && split::is_whole(source)? { Separator::Nothing } else { Separator::Lines };
-    Ok(shape(separator, "line", "line", start))
+    if text.first() != Some(&b'{') {
+        return Ok(shape(Separator::Lines, "line", "line", start));
+    }
+    let mut lists = split::find_lists(source, telegram::LISTS)?.into_iter();
+    if let Some(start) = lists.next() {
+        let first = Shape { separator: Separator::Array, element: "chat", unit: "message", start, account: true };
+        return Ok((first, lists.collect()));
+    }
+    // A document is exactly one JSON value. If anything follows the value, the file consists of lines, unless it is a
+    // truncated chat.
+    let one = split::is_whole(source)? || telegram::starts_like_chat(text);
+    Ok(shape(if one { Separator::Nothing } else { Separator::Lines }, "line", "line", start))
 }
 
 /// Rejects files that are not conversations, by their beginning.

@@ -274,7 +274,8 @@ impl Placement {
         let mut record = draft.record;
         self.call_matcher.observe(&mut record, id, draft.loose);
         self.weight = self.weight.saturating_add(draft.weight).saturating_add(256);
-        self.ready.push(PlacedRecord { record, parent });
+        let reply_root = record.reply_root().and_then(|id| self.number(&id)).filter(|root| *root < number);
+        self.ready.push(PlacedRecord { record, parent, reply_root });
     }
 }
 

@@ -16,12 +16,14 @@ use std::io;
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) separator: Separator,
-    /// The word for an element in sentences: `line`, `element`, or `conversation`.
+    /// The word for an element in sentences: `line`, `element`, `conversation`, or `chat`.
     pub(super) element: &'static str,
     /// The word for a single message in sentences.
     pub(super) unit: &'static str,
     /// The offset of the first element.
     pub(super) start: u64,
+    /// Whether the elements are the chats of an account.
+    pub(super) account: bool,
 }
 
 /// Reads the messages of a file.

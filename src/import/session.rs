@@ -8,6 +8,7 @@ use super::lines::{JSONL_FORMAT, Stream};
 use super::notes::Notes;
 use super::placement::{FilePosition, Placement};
 use super::split;
+use super::telegram;
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
@@ -78,7 +79,7 @@ impl Stream {
     pub(super) fn begin(&mut self, pending_session: &mut PendingSession) -> io::Result<()> {
         pending_session.name_by_first();
         let holds = match pending_session.format {
-            Some(chatgpt::FORMAT) => !pending_session.placement.ready.is_empty(),
+            Some(chatgpt::FORMAT | telegram::FORMAT) => !pending_session.placement.ready.is_empty(),
             _ => pending_session.source.is_some() || pending_session.holds || pending_session.placement.is_full(),
         };
         if pending_session.begun.is_some() || !holds {

@@ -70,7 +70,7 @@ impl RunTools for Workspace {
         let result = match name {
             "read_file" => Args::parse(args).and_then(|args| files::read::read_stored(self.limit, &args, &text)),
             "search" => Args::parse(args).and_then(|args| files::search::search_stored(self, &args, &text)),
-            other => Err(ToolFailure::Failed(format!("{other} does not read what was kept of a result."))),
+            other => Err(ToolFailure::Failed(format!("{other} can't read stored results."))),
         };
         to_outcome(result)
     }
@@ -86,16 +86,16 @@ impl RunTools for Workspace {
     fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
         files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(|stop| match stop {
             ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "It was stopped.".to_owned(),
+            ToolFailure::Cancelled => "Reading was stopped.".to_owned(),
         })
     }
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
         if self.effects.is_none() {
-            return Err(format!("{path} can't be changed: these tools only read."));
+            return Err(format!("{path} can't be changed: these tools are read-only."));
         }
         files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
             ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "Cancelled before it was done.".to_owned(),
+            ToolFailure::Cancelled => "Cancelled before it finished.".to_owned(),
         })
     }
 }
@@ -110,7 +110,7 @@ impl Workspace {
             "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, visibility, cancelled)),
             "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, visibility, cancelled)),
             "edit_file" | "write_file" | "run" if self.effects.is_some() => {
-                Err(ToolFailure::Refused(format!("{name} changes things; it runs only after a decision.")))
+                Err(ToolFailure::Refused(format!("{name} makes changes; it runs only after approval.")))
             }
             other => Err(self.unknown(other)),
         })

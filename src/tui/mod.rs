@@ -163,7 +163,7 @@ struct Workbench {
     door: Box<dyn Door>,
     screen: Screen,
     /// Sends code to the highlighter.
-    colours: Sender<Job>,
+    colors: Sender<Job>,
     /// Sends commands to the code of the command line.
     commands: Sender<shell::commands::Line>,
     /// Where threads send their messages.
@@ -196,7 +196,7 @@ impl Workbench {
         door: Box<dyn Door>,
         screen: Screen,
         setup: &Setup,
-        (colours, commands, back): shell::commands::Threads,
+        (colors, commands, back): shell::commands::Threads,
         open_tour: OpenTour,
     ) -> Self {
         let facts = Facts {
@@ -224,7 +224,7 @@ impl Workbench {
         Self {
             door,
             screen,
-            colours,
+            colors,
             commands,
             back,
             theme: setup.themes.get(&model.display.theme).0,
@@ -349,13 +349,13 @@ impl Workbench {
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
         if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
-            self.cache.colours.put(lines);
+            self.cache.colors.put(lines);
             return Ok(());
         }
         let Some(msg) = self.sort(msg)? else { return Ok(()) };
         self.model.now = self.now();
         #[cfg(debug_assertions)]
-        rehearse(&msg);
+        simulate_panic(&msg);
         match &msg {
             // Nothing works without an engine. The panic hook restores the terminal and reports the reason.
             Msg::Engine(EngineMsg::Gone) => panic!("the engine stopped: {}", shell::terminal::last_panic()),
@@ -457,11 +457,11 @@ impl Workbench {
         self.screen.draw(|buf| {
             wanted = view::frame::draw(model, cache, theme, buf);
             #[cfg(debug_assertions)]
-            rehearse_in_view(buf);
+            simulate_panic_in_view(buf);
         })?;
-        for job in self.cache.colours.jobs() {
+        for job in self.cache.colors.jobs() {
             // Without the thread, code has no colors.
-            let _ = self.colours.send(job);
+            let _ = self.colors.send(job);
         }
         let cmds = update::update(&mut self.model, Msg::Frame(FrameMsg::Missing(wanted)));
         self.perform(cmds)
@@ -470,18 +470,18 @@ impl Workbench {
 
 /// Lets a test check that the terminal is restored after a panic in the middle of a frame, once a certain word is on the screen.
 #[cfg(debug_assertions)]
-fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
+fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
     let cells = || buf.content().iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
-    assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
+    assert!(!wished || !cells().contains("simulate"), "simulated panic in the view");
 }
 
 /// Lets a test check that the terminal is restored after a panic.
 #[cfg(debug_assertions)]
-fn rehearse(msg: &Msg) {
+fn simulate_panic(msg: &Msg) {
     let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));
     assert!(
         !f9 || std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "update"),
-        "rehearsed in the update"
+        "simulated panic in the update"
     );
 }

@@ -124,7 +124,7 @@ fn without_waiting_others_are_refused() {
     for (_, output) in &refused {
         assert_eq!((output.code, output.out.as_str()), (6, ""), "{}", output.err);
         let who =
-            format!("Another program is asking on main: the command line of process {}, since 2", started[winner]);
+            format!("Another process is sending on main: the command line of process {}, since 2", started[winner]);
         assert!(output.err.contains(&who), "{who:?} in {}", output.err);
         assert!(
             output.err.contains("was not saved and nothing was sent") && output.err.contains("--wait"),
@@ -191,7 +191,7 @@ fn beside_an_open_turn(rounds: usize) {
         let before = posts();
         let output = home.run(words);
         assert_eq!((output.code, posts() - before), (code, made), "{words:?}: {}", output.err);
-        let refused = "Another program is asking on main: the command line of process";
+        let refused = "Another process is sending on main: the command line of process";
         assert_eq!(output.err.contains(refused), code == 6, "{words:?}: {}", output.err);
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
@@ -256,7 +256,7 @@ fn waiting_process_continues_after_a_kill() {
     first.wait().unwrap();
     let output = crate::support::binary::finish(waiter);
     assert_eq!((output.code, output.out.as_str()), (0, "Second.\n"), "{}", output.err);
-    assert!(output.err.contains("Another program is asking on main"), "the reason for waiting: {}", output.err);
+    assert!(output.err.contains("Another process is sending on main"), "the reason for waiting: {}", output.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, ["one", "three", "Second."]);
     assert_eq!(server.requests().len(), 2, "nothing is sent again");

@@ -183,7 +183,7 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     assert_eq!(setup.files.of("a").as_deref(), Some("one\n"));
     setup.files.files.lock().unwrap().insert("a".into(), "by hand\n".into());
     let failure = setup.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
-    assert!(failure.to_string().contains("was changed since"), "{failure}");
+    assert!(failure.to_string().contains("changed since"), "{failure}");
     assert_eq!(setup.files.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }
 

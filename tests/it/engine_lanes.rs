@@ -80,7 +80,7 @@ fn reply_chain_is_one_lane() {
     reply(&mut client, branch, answer);
     client.say(branch, "about that");
     let nodes = path(&bench.store(), session, branch);
-    let lane = format!("reply:{}", nodes[0].head.key.short());
+    let lane = format!("reply:{}", nodes[0].head.key);
     assert_eq!(nodes[4].head.lane, lane, "the lane starts at the question of the first answer");
     assert!(nodes[4..].iter().all(|node| node.head.lane == lane));
     let last = body(&model, 3);

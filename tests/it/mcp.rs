@@ -157,7 +157,7 @@ fn progress_stop_and_timeout_are_handled() {
     watch.stopped.store(true, Ordering::Relaxed);
     let output = hub.servers.call("s", "never", "{}", 1_000, &watch);
     assert_eq!(output.status, ToolStatus::Cancelled, "{output:?}");
-    hub.wait("s", |server| server.tail.contains("cancelled: \"the person stopped it\""));
+    hub.wait("s", |server| server.tail.contains("cancelled: \"the user stopped it\""));
     let output = hub.servers.call("quick", "never", "{}", 1_000, &Watcher::default());
     assert!(output.body.contains("did not answer within 1 s"), "{output:?}");
     hub.wait("quick", |server| server.tail.contains("cancelled: "));
@@ -536,11 +536,14 @@ fn dead_servers_tools_leave_the_plan() {
     let whole = setup.cost();
     setup.turn("Act.", &yes());
     assert_eq!(setup.trace().status, Some(ToolStatus::Failed));
-    let gone = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("The server s ended: it ended with exit code 9"));
+    let gone = |event: &Event| {
+        matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("The \
+        server s ended: it ended with exit code 9"))
+    };
     setup.client.wait(0, gone);
     assert!(setup.cost() < whole);
     setup.turn("Act again.", &yes());
-    assert!(setup.result().contains("not there any more"), "{}", setup.result());
+    assert!(setup.result().contains("no longer available"), "{}", setup.result());
     setup.done(ServerAct::Restart { server: "s".into() });
     assert_eq!(setup.card("s").state, ServerState::Ready);
     assert_eq!(setup.cost(), whole);

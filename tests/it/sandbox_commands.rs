@@ -160,7 +160,7 @@ fn output_is_streamed_while_a_command_runs() {
     let watch = Listener::until("first");
     let done = place.go(&json!({"line": "echo first; tail -f /dev/null"}), &watch);
     assert_eq!(done.output.status, ToolStatus::Cancelled);
-    assert!(done.output.body.starts_with("[stopped by a person]\nfirst\n"), "{}", done.output.body);
+    assert!(done.output.body.starts_with("[stopped by the user]\nfirst\n"), "{}", done.output.body);
     assert!(watch.all().contains("first"));
 }
 
@@ -279,7 +279,10 @@ fn nothing_outside_is_read_or_written() {
         fs::read_dir(place.outer.path().join("out")).unwrap().map(|one| one.unwrap().file_name()).collect();
     assert_eq!(names, ["secret"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), "outside-secret");
-    let fine = place.line("echo x > src/new && mkdir -p a/b && mv src/new a/b && t=$(mktemp) && echo y > $t && cat $t a/b/new && ls /usr > /dev/null");
+    let fine = place.line(
+        "echo x > src/new && mkdir -p a/b && mv src/new a/b && t=$(mktemp) && echo y > $t && cat $t \
+        a/b/new && ls /usr > /dev/null",
+    );
     assert_eq!(fine.output.body, "[exit 0]\ny\nx\n");
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn bring_back(run: &mut Run<'_, '_>, branch: Option<&str>, onto: Opti
     let view = run.open(false)?;
     let from = pick::branch(&view, branch)?.id;
     let onto = onto.map(|text| pick::branch(&view, Some(text)).map(|branch| branch.id)).transpose()?;
-    run.change(Request::Branch(BranchRequest::BringBack { from, onto }), "Brought back.")
+    run.change(Request::Branch(BranchRequest::BringBack { from, onto }), "Result returned.")
 }
 
 fn describe(compared: &Comparison) -> String {

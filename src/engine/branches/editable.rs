@@ -74,7 +74,7 @@ impl Core {
         let version = |(at, state): (usize, &&crate::domain::conversation::branch::StateVersion)| {
             let by = match (state.edited, state.offered) {
                 (true, _) => "edited by you",
-                (false, true) => "imported; it counts once you adopt it (/adopt-state)",
+                (false, true) => "imported; not in use until you adopt it (/adopt-state)",
                 (false, false) => "by the model",
             };
             let undone = if state.withdrawn { ", undone" } else { "" };
@@ -97,7 +97,7 @@ impl Core {
                 String::new()
             },
             editing: if empty {
-                Editability::Not("A state block belongs to a message, and this branch has none yet.")
+                Editability::Not("This branch has no message yet that a state block could belong to.")
             } else {
                 Editability::Here
             },

@@ -83,7 +83,7 @@ pub(crate) fn stepped(
     let reason = match decided {
         Some((_, words)) => words.clone(),
         None if from == to => return None,
-        None if from == ItemState::Leased => "its turns have passed".into(),
+        None if from == ItemState::Leased => "its turns are over".into(),
         None => "its call was made".into(),
     };
     Some(step(scene, moved.target, (from, to), reason))

@@ -248,7 +248,7 @@ impl Core {
             return Err(Failure::user("The last open branch can't be archived.").todo("Fork it first."));
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
-        let what = if archived { "archived" } else { "took back" };
+        let what = if archived { "archived" } else { "restored" };
         self.record(&branch, &format!("{what} {}", branch.name), Write::ArchiveBranch { branch: id, archived }, &change)
     }
 
@@ -317,7 +317,7 @@ impl Core {
                 let next = i64::try_from(place).unwrap_or(0) + i64::from(step);
                 let Some(next) = usize::try_from(next).ok().filter(|next| *next < count) else {
                     let end = if step < 0 { "first" } else { "last" };
-                    return Ok(Answer::Done(format!("This is the {end} of {count}.")));
+                    return Ok(Answer::Done(format!("This is the {end} of {count} versions.")));
                 };
                 let sibling = session.tree.children(session.tree.parent(slot))[next];
                 let node = session.tree.head(sibling).id;
@@ -333,7 +333,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("A state block belongs to a message, and this branch has none yet.")
+            Failure::user("This branch has no message yet that a state block could belong to.")
                 .todo("Send a message first.")
         })?;
         let head = session.tree.head(slot);

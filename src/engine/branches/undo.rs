@@ -36,7 +36,7 @@ impl Core {
             }
             self.carry_out(&op, &changes, true)?;
             self.put_down_undone(&op.changes);
-            let used_up = if used_up { " The mark had been used by a call; the previous mark is back." } else { "" };
+            let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
             return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
         }
@@ -170,7 +170,7 @@ impl Core {
         if stands {
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Stale, "Can't undo: it was changed since.")
+        Err(Failure::new(FailureKind::Stale, "Can't undo: changed since.")
             .kept("Nothing was changed.")
             .todo("Make the change yourself."))
     }
@@ -417,7 +417,7 @@ fn named(failure: Failure, what: &str, undone: bool) -> Failure {
         return failure;
     }
     let act = if undone { "undo" } else { "redo" };
-    Failure { what: format!("Can't {act} ({what}): it was changed since."), ..failure }
+    Failure { what: format!("Can't {act} ({what}): changed since."), ..failure }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

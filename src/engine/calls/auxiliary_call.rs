@@ -109,7 +109,7 @@ impl AuxiliaryCall {
         hear: &mut dyn FnMut(&str),
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
-        let none = || Failure::user("No model is set up to ask.").todo(prompt.otherwise);
+        let none = || Failure::user("No model is configured.").todo(prompt.otherwise);
         let provider = self.provider.as_ref().ok_or_else(none)?;
         let mut shape = RequestShape {
             model: self.rules.model.name.clone(),
@@ -167,7 +167,7 @@ impl AuxiliaryCall {
                 }
             }
         }
-        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every form that pleach knows."))
+        Err(Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows."))
     }
 
     /// The plan and bytes of a call: our prompt, and the text as one delimited message.

@@ -170,7 +170,7 @@ pub(crate) fn stale() -> Failure {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Comparing stored calls failed inside pleach.")
+    Failure::new(FailureKind::Internal, "An internal error stopped the comparison.")
         .kept("Nothing was changed.")
         .todo("Please report it with the log.")
 }

@@ -70,7 +70,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
         true
     });
     if let Err(error) = read {
-        tracing::warn!(%error, "what calls took could not be read");
+        tracing::warn!(%error, "the usage of calls could not be read");
     }
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }

@@ -87,7 +87,7 @@ impl<'a> DiffContext<'a> {
             WantedCall::Stored(which) => which,
         };
         match which {
-            CallSelector::Next(_) => Err(Failure::user("The next call is not planned yet.")),
+            CallSelector::Next(_) => Err(Failure::user("The next request is not planned yet.")),
             CallSelector::Last(branch) => {
                 let run = self.calls(*branch)?.pop();
                 self.of_run(run.ok_or_else(|| Failure::user("There are no calls on this branch yet."))?)

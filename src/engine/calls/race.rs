@@ -22,7 +22,7 @@ impl Core {
     /// Makes a branch for each way, at the branch's head, with a record of its settings and limits. Undone together.
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
-            let what = format!("A race takes two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
+            let what = format!("A race needs two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.ensure_idle_everywhere(id)?;
@@ -127,7 +127,7 @@ impl Core {
             }
         }
         if changes.is_empty() {
-            return Ok(Answer::Done("They are already archived.".into()));
+            return Ok(Answer::Done("These branches are already archived.".into()));
         }
         if changes.len() >= open {
             return Err(Failure::user("The last open branch can't be archived."));

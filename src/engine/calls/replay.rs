@@ -91,8 +91,10 @@ impl Core {
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {
-            return Err(kept(Failure::user("The stored call no longer gives the bytes that were sent."))
-                .todo("One of its messages may have been deleted since; leave an item out, or ask again."));
+            return Err(kept(Failure::user("The stored call no longer renders to the bytes that were sent.")).todo(
+                "One of its messages may have been deleted since; leave an item out, or send the question \
+                    again.",
+            ));
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
@@ -111,8 +113,8 @@ impl Core {
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
         let asked = run.user.filter(|_| run.round == 1);
         above.or(asked).ok_or_else(|| {
-            Failure::user("No message came of that call, so it has no place in the tree.")
-                .todo("Ask its question again.")
+            Failure::user("That call produced no message, so it has no place in the tree.")
+                .todo("Send its question again.")
         })
     }
 

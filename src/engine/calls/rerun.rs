@@ -27,9 +27,7 @@ impl Core {
     /// Begins.
     pub(crate) fn start_rerun(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.turns.rerun.is_some() {
-            return Err(
-                Failure::new(FailureKind::Busy, "Another call is already running again.").todo("Stop it first.")
-            );
+            return Err(Failure::new(FailureKind::Busy, "Another rerun is in progress.").todo("Stop it first."));
         }
         let (session, of) = self.find_trace(id)?;
         if of.args.is_empty() && of.preview.is_empty() {
@@ -140,7 +138,7 @@ impl Core {
 
     /// Stops it.
     pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
-        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
+        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
         again.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }

@@ -384,8 +384,14 @@ pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<Sym
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
     let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
     let text = WorkspaceFiles(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
-    let text =
-        text.ok_or_else(|| Failure::user(format!("{} is being changed right now.", file.shown)).todo("Try again."))?;
+    let text = text.ok_or_else(|| {
+        Failure::user(format!(
+            "{} is being changed at the \
+            moment.",
+            file.shown
+        ))
+        .todo("Try again.")
+    })?;
     let whole = names::lines(&text, symbol.lines);
     let (text, masked) = secrets::mask(&whole);
     Ok(SymbolSource { named: NamedSymbol { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Names one use away that are looked for, at most.
-const NEIGHBOURS: usize = 400;
+const NEIGHBORS: usize = 400;
 
 impl Core {
     /// The code is another than before: the plan on the screen is made again where it takes some of it.
@@ -56,7 +56,7 @@ impl Core {
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
-            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBORS).collect()
         };
         self.workers.code.book().look(away).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl Core {
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
                 let unknown = unknown.join(", ");
-                Answer::Done(format!("{said} There is no file, folder or symbol {unknown} here."))
+                Answer::Done(format!("{said} There is no file, folder, or symbol {unknown} here."))
             }
             (answer, _) => answer,
         }

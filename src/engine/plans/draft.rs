@@ -39,7 +39,7 @@ impl Core {
                 let head = session.node(*node)?;
                 if head.role != Role::User {
                     return Err(Failure::user("Only your own messages can be edited.")
-                        .todo("Regenerate the answer (R), or fork."));
+                        .todo("Regenerate the answer (R), or fork the branch."));
                 }
                 Ok(Question {
                     base: head.parent,
@@ -389,7 +389,12 @@ impl Core {
         let opened = match result {
             Ok(Planned::Plan { .. }) => match self.plans.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
                 Some(solved) => self.open_turn(branch, draft, &solved),
-                None => Err(Failure::new(FailureKind::Internal, "The plan was lost.").todo("Send again.")),
+                None => Err(Failure::new(
+                    FailureKind::Internal,
+                    "The plan is no longer \
+                    available.",
+                )
+                .todo("Send again.")),
             },
             Ok(Planned::Blocked(blocked)) => {
                 let ways: Vec<String> =

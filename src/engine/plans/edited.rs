@@ -64,7 +64,7 @@ impl Core {
             self.recover_branch(id);
             self.may_ask(id, &draft).map_err(|failure| match failure.kind {
                 FailureKind::User => {
-                    kept(Failure::user("The request asks nothing.").todo("Its last user message is empty."))
+                    kept(Failure::user("The request contains no question.").todo("Its last user message is empty."))
                 }
                 _ => failure,
             })?;
@@ -75,7 +75,10 @@ impl Core {
         let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
         if named != asks {
             let what = format!("The request names model {named:?}, but this branch uses {asks:?}.");
-            return Err(kept(Failure::user(what)).todo("Change the branch's model, or name that model."));
+            return Err(kept(Failure::user(what)).todo(
+                "Change the branch's model, or use that model's name in the \
+                request.",
+            ));
         }
         let revision = self.plans.revision(id);
         let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
@@ -106,7 +109,14 @@ impl Core {
         if sends {
             self.plans.by_hand.remove(&branch);
         }
-        let lost = || Failure::new(FailureKind::Internal, "The request was lost.").kept("Nothing was sent.");
+        let lost = || {
+            Failure::new(
+                FailureKind::Internal,
+                "The edited request is no longer \
+            available.",
+            )
+            .kept("Nothing was sent.")
+        };
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
             Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),

@@ -21,6 +21,7 @@ use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::export::secrets;
 use std::sync::Arc;
 
 /// A plan's input under construction.
@@ -252,8 +253,11 @@ impl<'a> Work<'a> {
         }
         blocks.extend(self.state_request().filter(|_| !self.waits()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
-            let text = state_text(&state.text);
-            let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
+            let (sent, masked) = secrets::mask(&state.text);
+            let text = state_text(&sent);
+            let edited = if state.edited { ", edited by you" } else { "" };
+            let secrets = if masked > 0 { ", secrets masked" } else { "" };
+            let title = format!("state v{}{edited}{secrets}", state.version);
             blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
         }
         blocks

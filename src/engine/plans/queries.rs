@@ -119,7 +119,7 @@ impl Core {
         };
         if chosen.is_empty() {
             let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
-            return Err(Failure::user("There is no such profile, or none is set up.")
+            return Err(Failure::user("There is no such profile, or no profile is set up.")
                 .todo(format!("Profiles: {}.", known.join(", "))));
         }
         Ok(chosen)
@@ -225,7 +225,7 @@ impl Core {
         let settings = self.folder_card().map(|card| {
             let todo = match card.standing {
                 SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
-                SettingsFileStatus::Faulty => "Correct the file, or delete it.",
+                SettingsFileStatus::Faulty => "Correct or delete the file.",
                 SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
                 SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
@@ -287,7 +287,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     }
     if store.purge_pending() {
         let text = "deleted text is still in the log, because another program is reading it".into();
-        found.push(plain("purge pending", text, "Close the other windows."));
+        found.push(plain("purge pending", text, "Close the other pleach windows."));
     }
     found
 }

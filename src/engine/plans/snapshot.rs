@@ -175,7 +175,13 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
     let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
     let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
-    if lane == here { stands } else { lane.text() }
+    if lane == here {
+        return stands;
+    }
+    // Earlier versions named a chain of replies by the beginning of its root's key; it keeps that name.
+    let above = std::iter::successors(tip.filter(|_| replied.is_some()), |at| tree.parent(*at));
+    let begun = above.map(|slot| &tree.head(slot).lane).find(|text| Lane::read(text).same_replies(&lane));
+    begun.cloned().unwrap_or_else(|| lane.text())
 }
 
 fn number(index: usize, preamble: usize) -> u32 {

@@ -246,7 +246,7 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Planning failed inside pleach.")
+    Failure::new(FailureKind::Internal, "An internal error stopped planning.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
 }

@@ -7,6 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{Node, NodeHead, node_key};
 use crate::domain::conversation::record::{
     BranchPointer, ImportResult, ImportedFile, IncomingPieces, Piece, PieceReader, PlacedRecord, Record, Report,
@@ -265,7 +266,10 @@ impl Intake {
         records: Vec<PlacedRecord>,
     ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
-        for PlacedRecord { record, parent } in records {
+        for PlacedRecord { mut record, parent, reply_root } in records {
+            if let Some((root, _)) = reply_root.and_then(|number| self.placed.get(number as usize)) {
+                record.lane = Lane::Reply(root.to_string()).text();
+            }
             let above = match parent {
                 Some(number) => self.spot(known, session, number)?,
                 None => None,

@@ -22,7 +22,7 @@ impl Core {
             | Atom::Message { node: key }
             | Atom::Episode { call: key, .. } => key,
             Atom::Section { .. } | Atom::Range { .. } => {
-                return Err(Failure::user("Only messages have names and stars.").todo("Select a message."));
+                return Err(Failure::user("Only messages can have names and stars.").todo("Select a message."));
             }
         };
         let session = self.sessions.of_branch(id)?;

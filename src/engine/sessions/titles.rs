@@ -47,7 +47,7 @@ impl Core {
         }
         let card = session.card.clone();
         if let Err(error) = self.store.write(vec![Write::SetTitle { session: card.id, title: title.clone() }]) {
-            tracing::warn!(%error, "a session could not be called after its first question");
+            tracing::warn!(%error, "a session could not be titled after its first question");
             return;
         }
         self.show_title(card, title);

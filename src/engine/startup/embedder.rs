@@ -98,7 +98,7 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     match tried {
         Ok((dims, remote)) => {
             let place = if remote { "messages are sent to a server for embedding" } else { "on this machine" };
-            finding(Some(true), format!("{} makes vectors of {dims} dimensions, {place}", set.what), "")
+            finding(Some(true), format!("{} computes vectors of {dims} dimensions, {place}", set.what), "")
         }
         Err(error) => {
             let todo = "Until it works, older messages are searched by words only; check [embedder] in the settings.";

@@ -215,7 +215,7 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
 }
 
 const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
-    (with --empty: from nothing); or name another store with --store.";
+    (with --empty: with an empty store); or name another store with --store.";
 
 /// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
 ///

@@ -65,7 +65,7 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|held| held.summary.kind == kind);
         let newest = branch.summaries.iter().rev().find(of_kind).copied();
-        let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
+        let newest = newest.ok_or_else(|| Failure::user("There is no summary to undo."))?;
         self.take_back(id, newest)
     }
 
@@ -81,7 +81,7 @@ impl Core {
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
-        self.use_summaries(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
+        self.use_summaries(&branch, "undid a summary".into(), after, Vec::new(), |_| {})?;
         self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),

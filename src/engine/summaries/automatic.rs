@@ -80,7 +80,7 @@ impl Core {
             Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
             Ok(Some(look)) => look.start(&self.jobs),
             Ok(None) => {}
-            Err(failure) => tracing::debug!(%failure, "it was not worked out whether a summary is due"),
+            Err(failure) => tracing::debug!(%failure, "could not determine whether a summary is due"),
         }
     }
 
@@ -302,7 +302,7 @@ impl Core {
                 ))));
             }
             Ok(_) => {}
-            Err(failure) => tracing::debug!(%failure, "a draft was not accepted by itself"),
+            Err(failure) => tracing::debug!(%failure, "a draft was not accepted automatically"),
         }
     }
 
@@ -374,7 +374,7 @@ impl DueCheck {
         let branch = self.branch;
         let ended = move |due: Result<Option<(u32, String)>, Failure>| {
             let due = due.unwrap_or_else(|failure: Failure| {
-                tracing::debug!(%failure, "it was not worked out whether a summary is due");
+                tracing::debug!(%failure, "could not determine whether a summary is due");
                 None
             });
             Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, due })))

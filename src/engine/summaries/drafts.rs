@@ -128,7 +128,7 @@ impl Core {
     /// Everything that is answered at once.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
-            SummaryAct::Draft { .. } => Err(Failure::user("A draft needs a request of its own.")),
+            SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
             SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
@@ -223,7 +223,7 @@ impl Core {
         })?;
         self.summaries.drafts.waiting.remove(&id);
         self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
-        Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
+        Ok(Answer::Done(format!("The summary now replaces turns {from}–{to}; u undoes it.")))
     }
 
     /// What was read must still be what is there, and nothing of it pinned or taken out since.

@@ -56,7 +56,7 @@ pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
     let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.to_text(card.files.len()));
     let label = format!(
-        "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
+        "Summary of {} by {}, {day}, {stale}. It is not a source: the files take precedence",
         plain(&card.path),
         plain(&card.by())
     );

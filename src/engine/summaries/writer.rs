@@ -73,7 +73,7 @@ impl Job {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
         let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-            Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
+            Err(Failure::new(FailureKind::Internal, "An internal error stopped the summary.")
                 .kept("Nothing was changed.")
                 .todo("Please report it with the log."))
         });
@@ -122,7 +122,7 @@ impl Job {
             text: None,
             source,
             model: (source == SummarySource::Llm).then(|| self.auxiliary_call.rules.model.name.clone()),
-            prompt_version: if source == SummarySource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
+            prompt_version: if source == SummarySource::Llm { prompts::SUMMARIZE_VERSION } else { extract::VERSION },
             confidence: 0,
             generated_at: sources.iter().map(|turn| turn.at).max().unwrap_or(0),
             covers,
@@ -191,7 +191,7 @@ impl Job {
     /// down before it is made.
     fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
-        let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
+        let fixed = self.count(prompts::SUMMARIZE).saturating_add(AROUND);
         let room = room(self.auxiliary_call.rules.budget.prompt, fixed)?;
         let mut answers = Vec::new();
         let mut warnings = Vec::new();
@@ -233,8 +233,8 @@ impl Job {
         let order = Prompt {
             what: "summary",
             policy: "summarise",
-            instructions: prompts::SUMMARISE,
-            version: prompts::SUMMARISE_VERSION,
+            instructions: prompts::SUMMARIZE,
+            version: prompts::SUMMARIZE_VERSION,
             title,
             text,
             otherwise: "Extract the summary from the turns' own sentences instead.",

@@ -56,7 +56,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             FIND,
             "Finds the functions and types of the workspace that a question is about, with their first lines.",
             json!({
-                "query": {"type": "string", "description": "What is looked for, in words and names"},
+                "query": {"type": "string", "description": "What to find, in words and names"},
                 "path": {"type": "string", "description": "Prefer this file or folder"},
                 "budget": {"type": "integer", "description": "Tokens for the answer, 2000 by default, at most 8000"},
             }),
@@ -64,7 +64,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
         ),
         spec(
             EXPAND,
-            "Gives the whole source of a symbol, or lists what uses it or what it uses.",
+            "Returns the whole source of a symbol, or lists what uses it or what it uses.",
             json!({
                 "symbol": {"type": "string", "description": "Its name, with its type or module before it where needed"},
                 "path": {"type": "string", "description": "Its file, where several have the name"},
@@ -135,7 +135,7 @@ impl LookupTools for CodeTools {
             self.answer(args, cancelled, |args: &Expand, held| self.expand(args, held))
         };
         let (status, body) = match answer {
-            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it finished.".to_owned()),
             Ok(body) => (ToolStatus::Ok, body),
             Err(why) => (ToolStatus::Failed, format!("Failed: {why}")),
         };
@@ -184,7 +184,7 @@ impl CodeTools {
             };
             let text = WorkspaceFiles(&held.root).text(Path::new(&item.path)).unwrap_or_default();
             let more = if item.span.1 < item.whole.1 {
-                format!("[{} goes on to line {}; expand gives all of it]\n", item.symbol, item.whole.1)
+                format!("[{} continues to line {}; expand returns all of it]\n", item.symbol, item.whole.1)
             } else {
                 String::new()
             };
@@ -196,10 +196,10 @@ impl CodeTools {
             }
         }
         if out.len() == begun {
-            return format!("{out}[nothing in the code fits that; use search for words in files]");
+            return format!("{out}[no symbol matches; use search to find words in files]");
         }
         if left > 0 {
-            let _ = writeln!(out, "[{left} more fit and found no room in {budget} tokens]");
+            let _ = writeln!(out, "[{left} more matches do not fit in {budget} tokens]");
         }
         out
     }
@@ -211,13 +211,13 @@ impl CodeTools {
                 Err(self.nowhere(args, held))
             } else {
                 let list = self.list(held, ids.iter().copied());
-                Ok(format!("Several are called so; name one with its path:\n{list}"))
+                Ok(format!("Several symbols have this name; add a path:\n{list}"))
             };
         };
         match args.what {
             What::Source => whole(held, *id),
-            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "Nothing known uses it.")),
-            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses nothing of the workspace.")),
+            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "No known symbol uses it.")),
+            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses no symbol of the workspace.")),
         }
     }
 
@@ -225,17 +225,17 @@ impl CodeTools {
     fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
-            return format!("no symbol of the workspace is called {name:?}; {FIND} finds some.");
+            return format!("no symbol of the workspace is named {name:?}; {FIND} finds symbols.");
         };
         let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
         let list = self.list(held, elsewhere.into_iter());
         let scope = choose::scope(&held.index, std::slice::from_ref(path));
         let path = short(path);
         match (scope.unknown.is_empty(), list.is_empty()) {
-            (true, true) => format!("nothing in {path:?} is called {name:?}; {FIND} finds some."),
-            (true, false) => format!("nothing in {path:?} is called {name:?}, but there is:\n{list}"),
-            (false, true) => format!("no file is called {path:?}, and no symbol {name:?}; {FIND} finds some."),
-            (false, false) => format!("no file or folder is called {path:?}; there is:\n{list}"),
+            (true, true) => format!("no symbol in {path:?} is named {name:?}; {FIND} finds symbols."),
+            (true, false) => format!("no symbol in {path:?} is named {name:?}; elsewhere:\n{list}"),
+            (false, true) => format!("no file is named {path:?}, and no symbol {name:?}; {FIND} finds symbols."),
+            (false, false) => format!("no file or folder is named {path:?}; elsewhere:\n{list}"),
         }
     }
 
@@ -298,18 +298,18 @@ fn unknown(scope: &choose::Scope) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!("[no file or folder is called {}; all of the workspace was looked through]\n", names.join(", "))
+    format!("[no file or folder is named {}; the whole workspace was searched]\n", names.join(", "))
 }
 
 /// All of a symbol, up to a bound.
 fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
-    let named = names::named(&held.index, id).ok_or("it is gone.")?;
+    let named = names::named(&held.index, id).ok_or("the symbol no longer exists.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
     let found = source(held, &named).map_err(|failure| failure.what)?;
     let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
     let shown = NamedSymbol { lines: (named.lines.0, last), ..found.named.clone() };
     let more = if last < named.lines.1 {
-        format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
+        format!("[it continues to line {}; read_file from line {}]\n", named.lines.1, last + 1)
     } else {
         String::new()
     };

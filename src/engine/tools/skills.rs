@@ -136,7 +136,7 @@ impl LookupTools for SkillTools {
         }
         vec![ToolSpec {
             name: TOOL.into(),
-            description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
+            description: "Returns the text of a skill: instructions for one kind of work. Load it before such work."
                 .into(),
             parameters: serde_json::json!({
                 "type": "object",

@@ -43,7 +43,7 @@ fn switch(
         (true, false, true) => Ok(Act::Set { kind: MarkKind::IncludeOnce, toggle: false }),
         (true, false, false) if nested => Err("is not excluded; it is sent once a file near it is named or touched"),
         (true, false, false) => Err("is not excluded"),
-        (false, true, _) => Err("is excluded already"),
+        (false, true, _) => Err("is already excluded"),
         (false, false, true) if mark.is_some() => Ok(Act::Clear),
         (false, false, _) if once => Ok(Act::Set { kind: MarkKind::ExcludeOnce, toggle: false }),
         (false, false, _) => Ok(Act::Set { kind: MarkKind::Exclude, toggle: false }),
@@ -133,7 +133,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
         if !is_rules(path) {
-            return Err(kept(Failure::user(format!("{path} is not a name for files with rules."))));
+            return Err(kept(Failure::user(format!("{path} is not a valid name for a rules file."))));
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted);
@@ -328,15 +328,14 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     note.extend(item.notes.iter().cloned());
     let editing = match kind {
         EditableKind::Rules if item.writable => Editability::Here,
-        EditableKind::Rules if item.left > 0 => Editability::Not(
-            "The file is larger than pleach reads; edit it in \
-            place.",
-        ),
+        EditableKind::Rules if item.left > 0 => {
+            Editability::Not("The file is too large for this editor; edit it elsewhere.")
+        }
         EditableKind::Rules if item.stands == RuleState::Untrusted => {
             Editability::Not("This folder is not trusted; /trust-folder changes that.")
         }
-        EditableKind::Rules => Editability::Not("It is outside this folder; edit it in place."),
-        _ => Editability::Not("A skill is edited in place; a adds it to the message."),
+        EditableKind::Rules => Editability::Not("The file is outside this folder; edit it there."),
+        _ => Editability::Not("Edit a skill in its file; a adds it to the message."),
     };
     let version = Version { what: "as it is now".into(), at: None, text: item.text, current: true, from: None };
     Editable {
@@ -353,8 +352,8 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
 /// Whether a mark on an item of the project makes sense: rules go by themselves, so there is nothing to pin.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
-        return Err(Failure::user("It is sent with every request already; there is nothing to pin.")
-            .todo("x leaves it out until you take that back."));
+        return Err(Failure::user("Every request already includes this text; a pin changes nothing.")
+            .todo("x excludes it until you include it again."));
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ impl Core {
     /// Asks beside a branch: first the plan.
     pub(crate) fn aside(&mut self, ticket: Ticket, branch: BranchId, text: Arc<str>) -> Result<(), Failure> {
         if text.trim().is_empty() {
-            return Err(Failure::user("There is no question to send yet.").todo("Type the side question."));
+            return Err(Failure::user("There is no side question yet.").todo("Type the side question."));
         }
         let there = self.sessions.branch(branch)?;
         // Without tools: what a side question does must leave no trace.
@@ -202,7 +202,12 @@ impl Core {
         }
         let from = aside.view.branch;
         let session = self.sessions.of_branch(from)?;
-        let gone = || Failure::user("The message where it was asked was deleted.").kept("The answer is still shown.");
+        let gone = || {
+            Failure::user("The message that the question refers to was deleted.").kept(
+                "The answer is still \
+            shown.",
+            )
+        };
         let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
         let branch = session.branch(from)?;
         let question = Question { base: aside.base, text: Some(aside.view.question.clone()), ..Question::default() };

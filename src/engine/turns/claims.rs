@@ -76,7 +76,7 @@ impl Core {
                 return Ok(());
             }
             Err(taken) => self.say(Event::Program(ProgramEvent::Notice(format!(
-                "{} Your message is sent when it is done.",
+                "{} Your message is sent when that call is done.",
                 taken.what
             )))),
         }
@@ -139,9 +139,9 @@ impl Core {
                 let place = if *workbench { "the workbench" } else { "the command line" };
                 format!("{place} of process {process}, since {}", clock(*since))
             }
-            None => "another pleach".into(),
+            None => "another pleach process".into(),
         };
-        let failure = Failure::new(FailureKind::Busy, format!("Another program is asking on {name}: {who}."));
+        let failure = Failure::new(FailureKind::Busy, format!("Another process is sending on {name}: {who}."));
         if self.setup.patient {
             failure
                 .kept("Your message was not saved and nothing was sent.")

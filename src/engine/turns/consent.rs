@@ -168,7 +168,7 @@ impl Core {
         let before = rules.len();
         rules.retain(|known| *known != rule);
         if !on && rules.len() == before {
-            return Err(Failure::user(format!("There is no rule {words} there.")));
+            return Err(Failure::user(format!("There is no such rule: {words}.")));
         }
         if on {
             rules.insert(0, rule);
@@ -184,7 +184,7 @@ impl Core {
             let earlier = earlier.map_or_else(String::new, |sentence| format!(" {sentence}"));
             format!("From now on {place}: {words}.{earlier}")
         } else {
-            format!("No longer {place}: {words}.")
+            format!("Removed {place}: {words}.")
         }))
     }
 
@@ -332,7 +332,7 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
 fn not_alone(deed: &ToolEffect) -> Option<String> {
     let (path, what) = deed.steers()?;
     let ToolEffect::Change(changes) = deed else { return None };
-    (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+    (changes.len() > 1).then(|| format!("{path} {what}. Change it in a separate call, which needs its own approval."))
 }
 
 /// The sentence about results that stay.
@@ -346,8 +346,8 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
         format!("{count} earlier results of tools in this session show")
     };
     format!(
-        "{what} what is denied now ({}{more}). The rule does not take that back: it stays in the conversation and is sent \
-         with calls as before. Exclude or remove those messages if it must not be sent.",
+        "{what} what is denied now ({}{more}). The rule does not affect them: they stay in the conversation and are \
+            still sent. Exclude or delete those messages if their text must not be sent.",
         names.join(", ")
     )
 }

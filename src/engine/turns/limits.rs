@@ -40,7 +40,7 @@ impl Core {
         let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
         if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
             watch.stopped = Some(Limit::Cost);
-            return refused(Limit::Cost, watch.limits, " The prompt of its next call alone would exceed it.");
+            return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
         }
         Ok(())
     }

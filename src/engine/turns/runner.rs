@@ -49,12 +49,13 @@ impl Runner {
         };
         let output = self.foreign.call(server, tool, args, self.keep, watch);
         let Some((first, last)) = mcp::ends(&output.body, self.limit) else { return whole(output) };
-        let parts = if output.full_bytes > output.body.len() as u64 { " but for its middle" } else { "" };
+        let parts = if output.full_bytes > output.body.len() as u64 { " except its middle" } else { "" };
         let line = in_lines(first).matches('\n').count() + 1;
         let gone = output.full_bytes.saturating_sub((first.len() + last.len()) as u64);
         let first = first.strip_suffix('\n').unwrap_or(first);
         let body = format!(
-            "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it goes on at line {line}: all of it \
+            "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it continues at line \
+                {line}: all of it \
              is kept{parts} …]\n{last}",
             output.full_bytes
         );
@@ -67,7 +68,7 @@ impl Runner {
     }
 
     fn refused(name: &str) -> ToolOutput {
-        let body = format!("Refused: the person switched {name} off.");
+        let body = format!("Refused: the user switched {name} off.");
         ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
     }
 }
@@ -85,7 +86,7 @@ impl RunTools for Runner {
             return Ok(tool.deed());
         }
         if name.starts_with(PREFIX) {
-            let body = "Failed: that tool is not there any more: its server ended, or no longer offers it.".to_owned();
+            let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
             return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
         }
         if self.is_off(name) {

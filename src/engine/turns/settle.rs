@@ -44,7 +44,7 @@ pub(crate) fn settle(
 /// Why a complete answer is a failure.
 fn unfit(arrived: &Arrived) -> Option<&'static str> {
     if arrived.calls.iter().any(|call| call.name.is_empty()) {
-        return Some("The answer calls a tool without naming it, so no tool was run.");
+        return Some("The answer calls a tool without a name, so no tool was run.");
     }
     let silent = arrived.calls.is_empty() && arrived.text.trim().is_empty();
     silent.then_some("The answer has neither text nor a tool call.")

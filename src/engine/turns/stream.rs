@@ -79,7 +79,7 @@ fn broken() -> Outcome {
         usage: crate::domain::call::usage::Usage::default(),
         error: Some(ProviderError {
             kind: ProviderErrorKind::Protocol,
-            what: "Reading the answer failed inside pleach.".into(),
+            what: "An internal error stopped reading the answer.".into(),
             hint: "Please report it with the log.".into(),
             status: None,
         }),
@@ -117,7 +117,7 @@ impl<'a> Flow<'a> {
     /// Takes what came; false stops the call.
     fn take(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
-        rehearse();
+        simulate_panic();
         self.unsaved.add(&delta);
         if delta != Delta::Tick {
             merge(&mut self.waiting, delta);
@@ -161,11 +161,11 @@ impl<'a> Flow<'a> {
 
 /// Lets a test see what becomes of the workbench when a call's task panics.
 #[cfg(debug_assertions)]
-fn rehearse() {
-    assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "rehearsed in the call");
+fn simulate_panic() {
+    assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "simulated panic in the call");
 }
 
-/// Joins neighbouring pieces of one kind.
+/// Joins neighboring pieces of one kind.
 fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     match (waiting.last_mut(), delta) {
         (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {

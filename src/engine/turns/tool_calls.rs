@@ -120,7 +120,7 @@ impl SingleCall<'_> {
             return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
         };
         let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
-        let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
+        let broken = || said(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
         let deed = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
             // What it would do is not even worked out: that already tells something of the file.
@@ -151,7 +151,7 @@ impl SingleCall<'_> {
             None => tools.carry_out(self.name, args, &deed, &hunks, &working),
             Some(id) => match self.host.kept(id) {
                 Some(text) => tools.over(self.name, args, &text),
-                None => said(ToolStatus::Failed, format!("Failed: nothing is kept under {}.", kept_path(id))),
+                None => said(ToolStatus::Failed, format!("Failed: no stored result has the path {}.", kept_path(id))),
             },
         });
         std::panic::catch_unwind(running).unwrap_or_else(|_| broken())

@@ -123,7 +123,7 @@ impl<'a> OutputPieces<'a> {
         }
         let mut text = String::new();
         if self.dropped > 0 {
-            let _ = writeln!(text, "\n[{} bytes went by]", self.dropped);
+            let _ = writeln!(text, "\n[{} bytes omitted]", self.dropped);
             self.dropped = 0;
         }
         text.push_str(&String::from_utf8_lossy(&self.waiting[..complete_len]));

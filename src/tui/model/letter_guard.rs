@@ -1,5 +1,6 @@
-//! Whether a letter may act in a pane beside an unsent message: not on its first press, since it may have been meant as text.
-//! Not for: which actions change something (`config::keys::groups`).
+//! Decides whether a letter key acts in a pane beside an unsent message: not on the first press, because it may have
+//! been meant as text.
+//! Not for: which actions make changes (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;

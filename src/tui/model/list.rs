@@ -1,5 +1,5 @@
 //! Movement of a cursor in a list.
-//! Not for: what a list shows.
+//! Not for: the content of a list.
 
 /// A place moved by some steps within a list.
 #[must_use]

@@ -1,6 +1,6 @@
-//! What each request under way was made for, so that its answer goes to the part of the screen that waits for it. Every
-//! family belongs to the screen or the part of the chat whose update takes its answers.
-//! Not for: what answers change (`update::answers`).
+//! The purpose of each pending request, so that its answer goes to the part of the screen that waits for it. Each
+//! family belongs to the screen or the part of the chat whose update handles its answers.
+//! Not for: the effect of answers (`update::answers`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;

@@ -1,4 +1,4 @@
-//! Sentences for the person: notices that disappear by themselves, and alarms that stay until Esc.
+//! Sentences for the user: notices that expire, and alarms that stay until Esc.
 //! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ pub enum Severity {
 /// One sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusMessage {
-    /// The sentence, unsanitised.
+    /// The sentence, unsanitized.
     pub text: String,
     /// Its severity.
     pub weight: Severity,

@@ -1,5 +1,5 @@
-//! What a screen over the chat is: its keys, what is typed into it, the actions it takes, how it looks.
-//! Not for: which screens are open (`stack`), or what is done with the whole model (each folder's `update`).
+//! The trait of a screen over the chat: its keys, its text input, its actions, and its drawing.
+//! Not for: which screens are open (`stack`), or changes of the whole model (each folder's `update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;

@@ -1,5 +1,5 @@
-//! The screens that are open over the chat, topmost last.
-//! Not for: what a screen is (`screen`).
+//! The screens that are open over the chat, the topmost last.
+//! Not for: the trait of a screen (`screen`).
 
 use super::screen::Screen;
 use crate::tui::view::ViewContext;

@@ -1,6 +1,7 @@
-//! The terminal's answer about its ground (OSC 11). The library that reads keys knows no such answers: it takes one for keys,
-//! so it is put together here again and never reaches the screen as words, however late or strange it is.
-//! Not for: asking (`terminal`), or what follows from it (`theme`).
+//! The terminal's answer about its background color (OSC 11). The key-reading library does not know such answers and
+//! reports them as keys, so this module reassembles them; they never reach the screen as text, even if they are late or
+//! malformed.
+//! Not for: requesting the answer (`terminal`), or its effect (`theme`).
 
 use crate::tui::theme;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

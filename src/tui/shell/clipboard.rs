@@ -1,5 +1,6 @@
-//! Copying: by a program of this machine where one is there, else by the terminal, else into a file; and it says which.
-//! Not for: what is copied.
+//! Copying: with a clipboard program if there is one, else through the terminal, else into a file; the result names the
+//! way.
+//! Not for: choosing the text to copy.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;
@@ -110,7 +111,7 @@ fn give(native: &Native, text: &str) -> std::io::Result<()> {
         let _ = child.kill();
         let _ = child.wait();
     }
-    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("it could not be written to")));
+    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its input could not be written")));
     result.and(written)
 }
 
@@ -120,7 +121,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
-            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not end")),
+            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not exit in time")),
             None => thread::sleep(Duration::from_millis(5)),
         }
     }

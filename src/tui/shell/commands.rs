@@ -1,5 +1,5 @@
-//! The thread on which the command line's own code carries out commands that were typed after a slash, one after another.
-//! Not for: what the commands mean (`config::commands`), or which of them come here (`chat::update::commands`).
+//! The thread on which the command line's own code runs commands that were typed after a slash, one after another.
+//! Not for: the meaning of commands (`config::commands`), or which commands run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;

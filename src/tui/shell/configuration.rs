@@ -1,5 +1,6 @@
-//! The configuration as the workbench reads it: at the start, and again when a file of it was written or a person asks.
-//! Not for: the engine's part of it (`ProgramRequest::Reload`), or noticing that a file was written (`watch`).
+//! The configuration as the workbench reads it: at the start, and again when a configuration file changes or the user
+//! requests it.
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or detecting changed files (`watch`).
 
 use crate::config::folder::FOLDER_FILE;
 use crate::config::keys::keymap::Keymap;
@@ -25,7 +26,7 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
-/// Whether the ground is light, by the variable that some terminals set: `foreground;background` as numbers of colours.
+/// Whether the ground is light, by the variable that some terminals set: `foreground;background` as numbers of colors.
 pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;

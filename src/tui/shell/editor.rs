@@ -1,5 +1,5 @@
-//! The message in the person's own editor, while the terminal is lent to it.
-//! Not for: how the terminal is given away and taken back (`terminal`), or how keys are kept from being read (`input`).
+//! Editing the message in the user's external editor, which gets the terminal meanwhile.
+//! Not for: releasing and restoring the terminal (`terminal`), or pausing the input thread (`input`).
 
 use super::{input, system, terminal};
 use crate::config::editor;

@@ -1,5 +1,6 @@
-//! Colours of code, worked out beside the screen: which words of a line are keywords, strings, comments and so on.
-//! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
+//! Syntax highlighting, computed on a separate thread: which words of a line are keywords, strings, comments, and so
+//! on.
+//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};
@@ -40,10 +41,10 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colours code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
+/// Starts the thread that colors code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
-    thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
+    thread::Builder::new().name("colors".to_owned()).spawn(move || work(&waiting, &to))?;
     Ok(jobs)
 }
 
@@ -86,8 +87,8 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Works out the colours of a job's lines from its first unknown one on, and tells them by parts. A language that
-    /// nobody knows has no colours.
+    /// Works out the colors of a job's lines from its first unknown one on, and tells them by parts. A language that
+    /// nobody knows has no colors.
     pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
             tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
@@ -171,7 +172,7 @@ mod tests {
     use crate::tui::text::markdown::Flow;
     use std::rc::Rc;
 
-    fn colours(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
+    fn colors(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
         painter.paint(job, &mut |part| all.extend(part));
         all
@@ -180,15 +181,17 @@ mod tests {
     #[test]
     fn words_of_many_languages_have_their_inks() {
         let mut painter = Highlighter::default();
-        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
-                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
+        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n \
+               return None\n```\n\
+                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn \
+                        x\n```";
         let rows = Flow::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
             found.tinted(row);
         }
         for job in found.jobs() {
-            let part = colours(&mut painter, &job);
+            let part = colors(&mut painter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
@@ -211,9 +214,9 @@ mod tests {
         assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
     }
 
-    fn found_tinted(colours: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
+    fn found_tinted(colors: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
         let mut copy = HighlightCache::default();
-        copy.put(colours.all());
+        copy.put(colors.all());
         copy.tinted(row).unwrap()
     }
 
@@ -225,11 +228,11 @@ mod tests {
             fence.push(line);
         });
         let whole = fence.job_for_tests(0, 1_400);
-        let at_once = colours(&mut Highlighter::default(), &whole);
+        let at_once = colors(&mut Highlighter::default(), &whole);
         let mut painter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
-            by_parts.extend(colours(&mut painter, &fence.job_for_tests(from, to)));
+            by_parts.extend(colors(&mut painter, &fence.job_for_tests(from, to)));
         }
         assert_eq!(at_once, by_parts);
     }

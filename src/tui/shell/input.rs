@@ -1,5 +1,5 @@
-//! Key, paste and size events of the terminal, read by a thread of their own and turned into messages.
-//! Not for: what keys mean (the key table) or signals (`system`).
+//! Key, paste, and resize events of the terminal, read by a separate thread and turned into messages.
+//! Not for: the meaning of keys (the key table), or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};

@@ -1,5 +1,6 @@
-//! Between frames and terminal: cells that stand for an address are given with it (OSC 8), where the terminal knows that.
-//! Not for: which cells those are (`text::links`), or which addresses may be given at all (`text::rich`).
+//! Writes frames to the terminal with hyperlinks (OSC 8) on the cells that belong to an address, if the terminal
+//! supports them.
+//! Not for: which cells those are (`text::links`), or which addresses are allowed (`text::rich`).
 
 use crate::tui::text::links::Links;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};

@@ -1,5 +1,5 @@
-//! What the workbench is started with, from the configuration.
-//! And the one question that may come before the screen does.
+//! The start values of the workbench, from the configuration; and the one question that may be asked before the screen
+//! opens.
 //! Not for: anything that changes while it runs.
 
 use super::{configuration, links};

@@ -1,5 +1,5 @@
-//! What the workbench looks like beside its frames: theme, title, and what of it is kept in the person's files.
-//! Not for: themes themselves (`theme`) or reading the configuration (`configuration`).
+//! The appearance of the workbench outside its frames: theme, title, and what is saved of them in the user's files.
+//! Not for: themes themselves (`theme`), or reading the configuration (`configuration`).
 
 use super::terminal;
 use crate::config::settings::AUTO;

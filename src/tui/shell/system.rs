@@ -1,5 +1,5 @@
-//! What the operating system has to say, outside the input thread: signals, job control, a terminal that is gone.
-//! Not for: modes of the terminal (`terminal`). Everything here is of Unix; elsewhere it does nothing.
+//! Events of the operating system, outside the input thread: signals, job control, a lost terminal.
+//! Not for: modes of the terminal (`terminal`). Everything here is for Unix; elsewhere it does nothing.
 
 #[cfg(unix)]
 pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};

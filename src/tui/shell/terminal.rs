@@ -1,5 +1,5 @@
-//! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
-//! Not for: signals and job control (`system`) or what is drawn (`view`).
+//! The terminal's modes: whatever entering switches on is switched off on every way out.
+//! Not for: signals and job control (`system`), or drawing (`view`).
 
 use super::links::LinkingBackend;
 use crate::config::settings::Notify;
@@ -166,7 +166,7 @@ pub(crate) fn mouse(on: bool) -> io::Result<()> {
     write(if on { MOUSE_ON } else { MOUSE_OFF })
 }
 
-/// Gives the terminal's window a title; the one before it comes back with [`switch_off`]. The text is sanitised already.
+/// Gives the terminal's window a title; the one before it comes back with [`switch_off`]. The text is sanitized already.
 pub(crate) fn title(text: &str) -> io::Result<()> {
     if !INSIDE.load(Ordering::SeqCst) {
         return Ok(());
@@ -180,7 +180,7 @@ pub(crate) fn untitle() -> io::Result<()> {
     if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
 }
 
-/// Tells a person who looks elsewhere. The text is sanitised already.
+/// Tells a person who looks elsewhere. The text is sanitized already.
 pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     match how {
         Notify::Off => Ok(()),

@@ -1,5 +1,5 @@
-//! Says when a file of the configuration was written, from a thread that sleeps in the kernel until then.
-//! Where there is no such service the workbench looks when its window gets the focus.
+//! Reports when a configuration file was written, from a thread that sleeps in the kernel until then. On systems
+//! without this service, the workbench checks when its window gets the focus.
 //! Not for: reading the files (`configuration`).
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! One stretch of Markdown as rows: headings, lists, quotes, tables, code, links and what else an answer holds.
-//! Not for: a text that still grows (`markdown`), or wrapping (`rich`).
+//! A block of Markdown as rows: headings, lists, quotes, tables, code, links, and other elements of an answer.
+//! Not for: a growing text (`markdown`), or wrapping (`rich`).
 
 use super::code::{CodeAt, CodeBlock};
 use super::rich::{RichText, safe_address};
@@ -392,7 +392,7 @@ const BAR: usize = 2;
 /// Columns by which the rest of a long line of code stands further in.
 const HANG: usize = 4;
 
-/// The rows of one whole line of code, sanitised.
+/// The rows of one whole line of code, sanitized.
 pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let place = fence.push(line);
     let bar = bar(look, room);
@@ -414,7 +414,7 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     rows
 }
 
-/// A row of code that is still being written, sanitised.
+/// A row of code that is still being written, sanitized.
 pub(super) fn open_code_rows(line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let unknown = Rc::new(CodeBlock::new(""));
     code_rows(&unknown, line, look, room)

@@ -1,8 +1,8 @@
-//! Addresses on the screen: which cells stand for which address.
-//! Not for: which addresses may be given to a terminal (`rich`), or giving them to it (`tui::shell::links`).
+//! Addresses on the screen: which cells belong to which address.
+//! Not for: which addresses are allowed (`rich`), or writing them to the terminal (`tui::shell::links`).
 //!
-//! A cell has no place for an address. Its underline colour, which nothing else here uses, holds a number, and this table
-//! says which address that is; so a cell whose address changed counts as changed and is drawn again.
+//! A cell has no field for an address. Its underline color, which is not used otherwise, contains a number, and this
+//! table maps the number to the address. So a cell whose address changed counts as changed and is drawn again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
-//! Markdown of a whole text, or of one that grows: what is closed is drawn once, only the last block is drawn again.
-//! Not for: the rows of one block (`blocks`), or colours of code (`code`).
+//! Markdown of a whole text or of a growing text: finished blocks are rendered once, and only the last block is
+//! rendered again.
+//! Not for: the rows of one block (`blocks`), or highlighting of code (`code`).
 
 pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
@@ -329,7 +330,8 @@ mod tests {
 
     #[test]
     fn lists_quotes_and_rules() {
-        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] open\n- [x] done";
+        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] \
+            open\n- [x] done";
         let want = [
             "1. one",
             "2. two",
@@ -423,7 +425,8 @@ mod tests {
 
     #[test]
     fn piece_by_piece_is_the_same_as_at_once() {
-        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\nend\n```\nopen";
+        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 \
+            |\n\nend\n```\nopen";
         let whole = Flow::all(text, 20, Ink::Text);
         for step in [1, 2, 3, 7, 20] {
             let cuts: Vec<usize> = (0..text.len()).step_by(step).collect();
@@ -512,7 +515,8 @@ mod tests {
 
         #[test]
         fn words_stay(words in proptest::collection::vec("[a-z]{1,12}", 1..30), room in 12usize..60) {
-            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<Vec<_>>().concat();
+            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` \
+                **{word}**\n")).collect::<Vec<_>>().concat();
             let shown: String = plain(&text, room).concat().replace(' ', "");
             for word in words {
                 prop_assert!(shown.contains(&word));

@@ -1,4 +1,4 @@
-//! The places of a text in rows, also where a row ends inside of it.
+//! The positions of a text in rows, including matches across row ends.
 //! Not for: which messages have a match (`chat::model::search`).
 
 use super::{Line, width};

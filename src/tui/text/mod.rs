@@ -1,5 +1,5 @@
-//! Text on its way to the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers and times.
-//! Not for: where it is drawn (`view`). Everything here is made from sanitised text only.
+//! Text for the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers, and times.
+//! Not for: its position (`view`). Everything here is made from sanitized text only.
 
 mod blocks;
 pub mod code;
@@ -21,7 +21,7 @@ use unicode_width::UnicodeWidthStr;
 pub struct Piece {
     /// What it means.
     pub ink: Ink,
-    /// The words, sanitised.
+    /// The words, sanitized.
     pub text: String,
     /// The address that they stand for, fit for a terminal.
     pub link: Option<Rc<str>>,
@@ -32,7 +32,7 @@ pub struct Piece {
 pub struct Line {
     /// Its pieces from left to right.
     pub pieces: Vec<Piece>,
-    /// The code that it shows, where that can have colours.
+    /// The code that it shows, where that can have colors.
     pub code: Option<code::CodeAt>,
     /// It is a row of a block of code, which has a background of its own.
     pub shaded: bool,
@@ -45,25 +45,25 @@ impl Line {
         Self::default()
     }
 
-    /// A line of one piece; the text is sanitised here.
+    /// A line of one piece; the text is sanitized here.
     #[must_use]
     pub fn of(ink: Ink, raw: &str) -> Self {
         Self::new().with(ink, raw)
     }
 
-    /// Adds a piece; the text is sanitised here.
+    /// Adds a piece; the text is sanitized here.
     #[must_use]
     pub fn with(mut self, ink: Ink, raw: &str) -> Self {
         self.push(ink, raw);
         self
     }
 
-    /// Adds a piece; the text is sanitised here.
+    /// Adds a piece; the text is sanitized here.
     pub fn push(&mut self, ink: Ink, raw: &str) {
         self.push_safe(ink, Safe::line(raw).as_str());
     }
 
-    /// Adds a piece of text that was sanitised before.
+    /// Adds a piece of text that was sanitized before.
     pub(crate) fn push_safe(&mut self, ink: Ink, text: &str) {
         if !text.is_empty() {
             self.pieces.push(Piece { ink, text: text.to_owned(), link: None });
@@ -106,7 +106,7 @@ pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// At most `room` columns of sanitised text, with `ellipsis` where it was cut.
+/// At most `room` columns of sanitized text, with `ellipsis` where it was cut.
 #[must_use]
 pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     let safe = Safe::line(raw);

@@ -1,5 +1,5 @@
-//! Words with inks and links of their own, wrapped without losing either.
-//! Not for: where the words come from (`blocks`).
+//! Text with inks and links, wrapped without losing either.
+//! Not for: the source of the text (`blocks`).
 
 use super::{Line, Piece, wrap};
 use crate::domain::base::safe_text::Safe;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// Longest address that is given to a terminal.
 const LONGEST: usize = 1_500;
 
-/// Words, sanitised, and which of them have an ink or a link of their own.
+/// Words, sanitized, and which of them have an ink or a link of their own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RichText {
     pub(super) text: String,

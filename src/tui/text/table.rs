@@ -1,4 +1,5 @@
-//! A table as rows: columns as wide as they need or as there is room for, cells wrapped, never wider than the room.
+//! A table as rows: columns as wide as they need or as the width allows, with wrapped cells, never wider than the given
+//! width.
 //! Not for: reading a table from Markdown (`blocks`).
 
 use super::rich::RichText;

@@ -1,10 +1,10 @@
-//! Soft wrapping: a logical line becomes rows, none wider than the room there is, broken at spaces where possible.
+//! Soft wrapping: breaks a logical line into rows within the given width, at spaces where possible.
 //! Not for: inks and Markdown (`markdown`).
 
 use super::width;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Breaks one sanitised line (without line ends) into rows of at most `room` columns. The rows after the first are
+/// Breaks one sanitized line (without line ends) into rows of at most `room` columns. The rows after the first are
 /// `indent` columns narrower; the caller puts them there. A grapheme wider than the room is shown as `?`.
 #[must_use]
 pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
@@ -121,7 +121,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_wider_than_the_room(raw in "(\\PC|[ a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
+        fn never_wider_than_the_room(raw in "(\\PC|[ \
+            a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
             let line = Safe::line(&raw);
             for (at, row) in rows(line.as_str(), room, indent).iter().enumerate() {
                 let limit = if at == 0 { room } else { room - usable_indent(room, indent) };

@@ -1,5 +1,5 @@
-//! The table of actions: one line for each, so that an action that nothing handles does not compile.
-//! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
+//! The table of actions: one line for each, so that an unhandled action does not compile.
+//! Not for: the keys of actions (`config::keys`), or the details of an action (`chat`, `screens`).
 
 use super::effects::send;
 use super::{leave, open, panes, settings, travel};

@@ -1,6 +1,6 @@
-//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket is
-//! dropped.
-//! Not for: what answers change (each family's `answered`), or events that come by themselves (`engine`).
+//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket
+//! is dropped.
+//! Not for: the effect of answers (each family's `answered`), or unrequested events (`engine`).
 
 use super::effects::said;
 use super::{session, settings};

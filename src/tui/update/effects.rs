@@ -1,5 +1,5 @@
-//! What any part of the update may do: send a request, report a failure, run an action afterwards.
-//! Not for: what an action does (`actions`).
+//! Effects available to every part of the update: sending a request, reporting a failure, running an action afterward.
+//! Not for: the details of an action (`actions`).
 
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, Ticket};

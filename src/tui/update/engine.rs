@@ -1,4 +1,4 @@
-//! Events of the engine, and what they change in the model.
+//! Events of the engine, and their effect on the model.
 //! Not for: answers to requests (`answers`).
 
 use super::answers;
@@ -124,7 +124,7 @@ fn indexing(model: &mut Model, event: IndexingEvent) {
     match event {
         IndexingEvent::Messages { done, total } => ask::indexing(model, done, total),
         IndexingEvent::Vectors { made, total } => {
-            model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
+            model.status.report("embedding", format!("embedding messages, {made} of {total}"), model.now);
         }
         IndexingEvent::Code { done, files, .. } => coding(model, done as u64, files as u64),
     }

@@ -1,5 +1,5 @@
 //! Keys: each runs the action that the key table names, or goes into the text that is being typed.
-//! Not for: which action does what (`actions`).
+//! Not for: the action of each key (`actions`).
 
 use super::actions;
 use crate::tui::chat::update::typing::text_input;

@@ -1,5 +1,5 @@
-//! Esc and Ctrl+C: what they leave, stop, take back or clear.
-//! Not for: questions before the program ends (`chat::update::quit`).
+//! Esc and Ctrl+C: what they close, stop, or clear.
+//! Not for: the question before the program ends (`chat::update::quit`).
 
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
@@ -93,7 +93,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
         let when = if model.facts.demo { "" } else { ", also after a restart" };
-        model.status.report("cleared", format!("Cleared. {key} brings the text back{when}."), model.now);
+        model.status.report("cleared", format!("Cleared. {key} restores the text{when}."), model.now);
         model.plan.touch(model.now);
         return;
     }

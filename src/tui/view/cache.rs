@@ -1,4 +1,4 @@
-//! Wrapped rows that were worked out before, the longest unseen dropped when there are too many.
+//! A cache of wrapped rows; when it is full, it drops the least recently shown rows.
 //! Not for: deciding what is drawn.
 
 use crate::domain::base::hash::Hash;
@@ -42,8 +42,8 @@ pub struct Cache {
     rows: usize,
     frame: u64,
     pub(crate) growing: Option<GrowingRows>,
-    /// Colours of code.
-    pub colours: HighlightCache,
+    /// Colors of code.
+    pub colors: HighlightCache,
     /// Addresses that are given to the terminal, where it takes them.
     pub links: Option<Links>,
     /// How often rows had to be worked out, for tests.

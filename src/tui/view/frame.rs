@@ -1,5 +1,5 @@
 //! Draws one frame: the panes of the chat, the open screens over them, and the tour below.
-//! Not for: where the panes are (`layout`), or what each of them shows (`chat::view`, `screens`).
+//! Not for: the position of the panes (`layout`), or their content (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use super::{ViewContext, layout, paint};

@@ -1,5 +1,5 @@
-//! Where the panes stand, for every size of the terminal.
-//! Not for: what is in them.
+//! The position of the panes, for every size of the terminal.
+//! Not for: their content.
 
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};

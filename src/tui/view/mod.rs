@@ -15,7 +15,7 @@
 //! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100, and
 //! in the layout `narrow`, one pane is seen at a time and the header has the meter; in the layout `zen` only conversation and
 //! composer are seen.
-//! Not for: colours (`theme`) or changing anything a person decided (`update`).
+//! Not for: colors (`theme`) or changing anything a person decided (`update`).
 
 pub mod cache;
 pub mod frame;

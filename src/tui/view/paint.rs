@@ -1,5 +1,5 @@
-//! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
-//! Not for: what is written.
+//! Painting: lines into cells, frames, bars. The only file that writes to the buffer's cells.
+//! Not for: choosing the content.
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;
@@ -40,9 +40,9 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     buf.set_style(Rect { x: cells.right() - after, width: after, ..cells }, plain);
 }
 
-/// Writes one line, its code in colours where they are known, and its links as such.
-pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let tinted = cache.colours.tinted(row);
+/// Writes one line, its code in colors where they are known, and its links as such.
+pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let tinted = cache.colors.tinted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
     }
@@ -68,7 +68,7 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
 }
 
 /// Writes lines from the top of `area` down, their code in colors and on its own background.
-pub(crate) fn coloured_lines<'a>(
+pub(crate) fn colored_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
     cache: &mut Cache,
@@ -76,7 +76,7 @@ pub(crate) fn coloured_lines<'a>(
     buf: &mut Buffer,
 ) {
     for (line, row) in all.into_iter().zip(area.rows()) {
-        coloured(theme, line, cache, row, buf);
+        colored(theme, line, cache, row, buf);
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     padded.push_safe(Ink::Text, " ");
     let boxed = buf.cell((edge.x, edge.y)).is_some_and(|corner| corner.symbol() != " ");
     let room = if boxed { Rect { x: edge.x + 1, width: edge.width - 2, ..edge } } else { edge };
-    // Words on a frame are words and not frame: they do not take over its colour.
+    // Words on a frame are words and not frame: they do not take over its color.
     let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
     buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());
     line(theme, &padded, room, buf);
@@ -165,7 +165,7 @@ pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Puts the theme's ground under every cell that has no colours of its own.
+/// Puts the theme's ground under every cell that has no colors of its own.
 pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {

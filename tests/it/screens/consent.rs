@@ -24,7 +24,8 @@ fn run(line: &str) -> ToolEffect {
 fn change() -> ToolEffect {
     let before =
         "use std::time::Duration;\n\nconst GRACE: u64 = 0;\n\nfn rotate() {\n    revoke(old);\n    issue(new);\n}\n";
-    let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    revoke(old);\n}\n";
+    let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    \
+        revoke(old);\n}\n";
     ToolEffect::Change(vec![
         FileChange {
             path: "src/auth/refresh.rs".into(),
@@ -152,10 +153,10 @@ fn approval_counts_once_the_end_was_visible() {
         assert!(consents(&stage).is_empty(), "{tool}: nothing was drawn yet");
         let screen = stage.screen(80, 24);
         let end = if tool == "mcp__notes__put" { "}" } else { "touch PWNED" };
-        assert!(screen.contains("more rows; the end is:") && screen.contains(end), "{tool}: {screen}");
+        assert!(screen.contains("more rows; the last rows:") && screen.contains(end), "{tool}: {screen}");
         stage.press("y");
         let screen = stage.screen(80, 24);
-        assert!(consents(&stage).is_empty() && screen.contains("Part of it was not shown yet"), "{tool}: {screen}");
+        assert!(consents(&stage).is_empty() && screen.contains("You have not seen all of it"), "{tool}: {screen}");
         stage.press("a");
         assert!(!stage.screen(80, 24).contains("Allow this without asking"), "{tool}");
         stage.press("n");
@@ -168,7 +169,7 @@ fn approval_counts_once_the_end_was_visible() {
             stage.press("pagedown");
         }
         let screen = stage.screen(80, 24);
-        assert!(!screen.contains("more rows; the end is:"), "{tool}: {screen}");
+        assert!(!screen.contains("more rows; the last rows:"), "{tool}: {screen}");
         stage.press("y");
         assert!(matches!(consents(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
     }

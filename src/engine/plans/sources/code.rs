@@ -257,7 +257,7 @@ impl Put<'_> {
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
-            let label = format!("Code chosen by the user, as it is now: {}", place(&code));
+            let label = format!("Code chosen by the user, in its current version: {}", place(&code));
             let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));

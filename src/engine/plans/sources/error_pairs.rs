@@ -117,7 +117,7 @@ fn put(
     let mark = render_forms::delimiter(&format!("{}{}", before.1, after.1));
     let texts = [
         format!("{HEADING}<<<{mark}\nThe error:\n{}\n", before.1),
-        format!("Said once it worked:\n{}\n{mark}>>>\n\n", after.1),
+        format!("The text after it worked:\n{}\n{mark}>>>\n\n", after.1),
     ];
     let encoding = snapshot.rules.model.encoding;
     let sides = [(failed, before_turn, before, Reason::ErrorBefore), (told, after_turn, after, Reason::ErrorResolved)];

@@ -81,7 +81,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
             atom: skills::atom(),
             title: format!("skills: {}", skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")),
             path: None,
-            text: fenced("Skills: what they are for. load_skill gives one's text", &skills::listed(&skills)),
+            text: fenced("Skills and their purposes. load_skill returns the text of a skill", &skills::listed(&skills)),
             reason: Reason::Skills { count },
             off: false,
             below: false,
@@ -113,8 +113,8 @@ pub(crate) fn sent(guide: &Guide, text: &GuideText) -> String {
         format!("The user's own rules for all projects, from {}", guide.path)
     } else {
         format!(
-            "Rules of this project for work in {}, from {}. Follow them; rules that come later, and the user's own words, stand \
-             above them",
+            "Rules of this project for work in {}, from {}. Follow them; later rules and the user's own words take \
+                precedence",
             guide.folder, guide.path
         )
     };

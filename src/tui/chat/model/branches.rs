@@ -1,5 +1,6 @@
-//! The branch tree at the left: rows worked out when branches change, drawn only where visible.
-//! Below them the ends of the tree that no branch stands on, newest first. Not for: other nodes.
+//! The branch tree in the left panel: its rows are computed when branches change and drawn only where they are visible.
+//! Below it are the ends of the tree that no branch points to, newest first.
+//! Not for: other nodes.
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;
@@ -15,7 +16,7 @@ const ENDS: usize = 24;
 pub struct UnnamedEnd {
     /// The last node.
     pub node: NodeId,
-    /// First words of the last message, unsanitised.
+    /// First words of the last message, unsanitized.
     pub title: String,
     /// Messages on its path.
     pub messages: u32,

@@ -1,8 +1,8 @@
-//! The list over the composer while a name is typed behind an `@`: what may be put in its place.
-//! Not for: commands after a slash (`slash`), or asking for the names (`update::completing`).
+//! The completion list above the composer while a name is typed after an `@`.
+//! Not for: commands after a slash (`slash`), or requesting the names (`update::completing`).
 //!
-//! Names come from sources. Each has a variant of [`CompletionSource`], a request that `update::completing` sends for what was typed,
-//! and items that stand in the one list.
+//! Names come from sources. Each source has a variant of [`CompletionSource`], a request that `update::completing`
+//! sends for the typed text, and items in the common list.
 
 use crate::domain::code::symbols::NamedSymbol;
 
@@ -20,7 +20,7 @@ pub enum CompletionSource {
 pub struct CompletionItem {
     /// Where it comes from.
     pub source: CompletionSource,
-    /// What stands in the list and behind the `@`, unsanitised.
+    /// What stands in the list and behind the `@`, unsanitized.
     pub name: String,
     /// For a symbol: which one.
     pub symbol: Option<Box<NamedSymbol>>,

@@ -1,5 +1,5 @@
-//! The messages on the screen: the path of the branch, what is marked on it, which is selected, where the view stands.
-//! Not for: wrapping (the view does that, for what is visible only).
+//! The messages on the screen: the branch's path, the marked messages, the selected message, and the scroll position.
+//! Not for: wrapping (the view wraps the visible part only).
 
 use super::search::ConversationSearch;
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! Parts of a message that are copied by themselves: its blocks of code.
-//! Not for: copying (the run loop), or the list in which one is chosen (`screens::picker::model`).
+//! The parts of a message that can be copied separately: its code blocks.
+//! Not for: copying (the run loop), or the list of parts (`screens::picker::model`).
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 

@@ -1,4 +1,4 @@
-//! Messages that were sent or cleared, to be brought back into the composer.
+//! Sent and cleared messages that can be recalled into the composer.
 //! Not for: the composer's text (`composer`).
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A turn under way on a branch: the message sent, the words that have come, what it costs so far.
-//! Not for: what is committed (that is in nodes).
+//! A running turn on a branch: the sent message, the received text, and the cost so far.
+//! Not for: committed messages (those are nodes).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, RunId};

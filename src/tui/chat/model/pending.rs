@@ -1,4 +1,4 @@
-//! What the requests of the chat were made for.
+//! The purposes of the chat's pending requests.
 //! Not for: requests of screens (each screen's `model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};

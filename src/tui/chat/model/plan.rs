@@ -1,5 +1,5 @@
-//! The plan of the next call as it is shown, and when it must be solved again.
-//! Not for: solving (the engine does) or the overlay's rows (`screens::request::model`).
+//! The plan of the next request as displayed, and when it must be recomputed.
+//! Not for: computing it (the engine), or the overlay's rows (`screens::request::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -1,4 +1,4 @@
-//! Messages that wait for the open turn of their branch to end, in the order in which they are sent.
+//! Messages that wait for the open turn of their branch to end, in the order in which they will be sent.
 //! Not for: sending them (`update::queueing`).
 
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,5 @@
 //! A search of the messages on the screen: the searched texts, the matches, and the current match.
-//! Not for: the search of all sessions (`screens::search`), or what a message's text is (the view reads that).
+//! Not for: the search of all sessions (`screens::search`), or reading a message's text (the view does that).
 
 use super::conversation::ScrollAnchor;
 use crate::domain::base::hash::Hash;

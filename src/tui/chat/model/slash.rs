@@ -1,6 +1,6 @@
-//! What the line after a slash may become: rows of the table of commands, the best match first, and the row that tells the
-//! arguments of a command while they are typed.
-//! Not for: the table and its grammar (`config::commands`), or carrying a command out (`update::commands`).
+//! The completion list for a line that starts with a slash: rows of the command table, the best match first, and a row
+//! that shows the arguments of a command while they are typed.
+//! Not for: the command table and its grammar (`config::commands`), or running a command (`update::commands`).
 
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;

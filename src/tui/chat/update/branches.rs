@@ -1,4 +1,4 @@
-//! Branches and their settings: standing on one, forking, renaming, putting away, mode, model and budget.
+//! Branches and their settings: switching, forking, renaming, archiving, and mode, model, and budget.
 //! Not for: marks on messages (`acts`).
 
 use crate::domain::base::ids::BranchId;

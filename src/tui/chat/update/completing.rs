@@ -1,4 +1,4 @@
-//! Names behind an `@`: the list while one is typed, taking one, and the file that then goes with the message.
+//! Names after an `@`: the completion list, accepting a name, and attaching the file to the message.
 //! Not for: commands after a slash (`ask`).
 
 use crate::domain::base::failure::Failure;
@@ -174,9 +174,9 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
             let key = model.keys.key_named("expand-paste");
             let secret = match masked {
                 0 => String::new(),
-                n => format!(" {n} possible secrets in it are masked."),
+                n => format!(" {n} possible secrets are masked."),
             };
-            let text = format!("Attached {place}, {bytes} bytes, as it is now; {key} shows it.{secret}");
+            let text = format!("Attached the present text of {place}, {bytes} bytes; {key} shows it.{secret}");
             model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
         }
         Ok(None) => {}

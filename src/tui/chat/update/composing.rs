@@ -1,4 +1,4 @@
-//! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
+//! Saves drafts across restarts, recalls earlier messages of the session, and opens the external editor.
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::completing;

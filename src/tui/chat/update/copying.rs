@@ -1,5 +1,5 @@
-//! What can be copied of a message: its blocks of code, itself, its turn, the whole branch.
-//! Not for: copying what is selected as it is (`acts`), or reaching a clipboard (the run loop).
+//! Copying parts of a message: a code block, the message, its turn, or the whole branch.
+//! Not for: copying the selection unchanged (`acts`), or the clipboard (the run loop).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::tokens::grouped;

@@ -1,5 +1,5 @@
-//! What looking at code keeps to on a branch: typed into a line, shown, taken off.
-//! Not for: finding what is meant (`engine`).
+//! The code focus of a branch: entering, showing, and removing it.
+//! Not for: resolving its names (`engine`).
 
 use super::branches;
 use crate::domain::code::settings;

@@ -1,5 +1,5 @@
-//! The folder's own settings file: showing what it changes, and asking whether that is used.
-//! Not for: the folder's servers of tools (`screens::tools::update`), or trust in the folder (`open`).
+//! The folder's settings file: showing its changes and asking for approval.
+//! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`open`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
@@ -40,9 +40,8 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let mut words = vec![card.path.clone()];
     let mut reader = None;
     if needed + 12 > usize::from(model.size.1) {
-        words.push(
-            "Read the whole file before you answer; the text that you just left shows what it changes.".to_owned(),
-        );
+        words
+            .push("Read the whole file before you answer; the text that you just closed shows the changes.".to_owned());
         reader = Some(Reader::new("What this folder's settings change", lines.join("\n"), true));
     } else {
         words.extend(lines);
@@ -55,7 +54,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
         }
         (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
     };
-    let mut choices = vec![('n', if used { "leave it as it is" } else { "not now" }.to_owned(), Act::Close)];
+    let mut choices = vec![('n', if used { "keep the current choice" } else { "not now" }.to_owned(), Act::Close)];
     if !used {
         choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
     }

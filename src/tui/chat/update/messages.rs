@@ -1,5 +1,5 @@
-//! Messages whose contents were asked for: shown, edited, copied.
-//! Not for: asking for them (`acts`, `copying`).
+//! Messages whose contents were requested, to be shown, edited, or copied.
+//! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
 use crate::domain::base::failure::Failure;

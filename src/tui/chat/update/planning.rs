@@ -1,5 +1,5 @@
-//! The plan of the next call on the screen: asked for when typing rests, shown when it arrives.
-//! Not for: solving it (the engine), or sending it (`ask`).
+//! The plan of the next request on the screen: requested when typing pauses, displayed when it arrives.
+//! Not for: computing it (the engine), or sending it (`ask`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,5 @@
-//! Commands that the command line's own code carries out: handing one over, and showing what it printed.
-//! Not for: which commands those are (`commands`).
+//! Commands that the command line's own code runs: passing a command on, and showing its output.
+//! Not for: the list of these commands (`commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;

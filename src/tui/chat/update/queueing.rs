@@ -1,5 +1,6 @@
-//! Messages that wait for an answer to end: put in line, taken back, sent, held after a failure until a person says so.
-//! Not for: sending by Enter (`ask`).
+//! Messages that wait for an answer to end: queued, moved back to the composer, sent, or held after a failure until the
+//! user decides.
+//! Not for: sending with Enter (`ask`).
 
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;

@@ -1,4 +1,4 @@
-//! The search of the conversation: begun, another text typed, from match to match, ended.
+//! The search of the conversation: start, changed text, next and previous match, end.
 //! Not for: the search of all sessions (`screens::search`).
 
 use crate::tui::chat::model::search::ConversationSearch;
@@ -39,7 +39,7 @@ pub(crate) fn typed(model: &mut Model) {
 pub(crate) fn step(model: &mut Model, forward: bool) {
     let Some(search) = &mut model.conversation.search else {
         let key = model.keys.key_of(Action::Filter).unwrap_or_default();
-        let text = format!("Nothing is searched for; {key} searches this conversation.");
+        let text = format!("No search is active; {key} searches this conversation.");
         return model.status.say(Severity::Notice, text, model.now);
     };
     search.step(forward);

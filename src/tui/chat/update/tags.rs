@@ -1,4 +1,4 @@
-//! Names and stars on messages: putting them, listing them.
+//! Names and stars on messages: setting and listing them.
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;

@@ -1,4 +1,4 @@
-//! The rows of one message, in parts that are shared with the cache; and where the search matches in them.
+//! The rows of one message, in parts that are shared with the cache, and the search matches in them.
 //! Not for: making the rows (`message`).
 
 use crate::tui::chat::model::search::{self, ConversationSearch};

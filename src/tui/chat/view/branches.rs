@@ -1,4 +1,4 @@
-//! The branches as a tree: which one stands here, which is running, what came unseen.
+//! The branches as a tree: the current branch, running branches, and branches with unread messages.
 //! Not for: the messages of a branch.
 
 use crate::tui::chat::model::branches::{BranchPanel, Row};
@@ -66,7 +66,7 @@ fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     }
     let more = panel.all_ends - panel.ends.len();
     if let (Some(place), true) = (places.next(), more > 0) {
-        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   and {more} more ends")), place, buf);
+        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
     }
 }
 

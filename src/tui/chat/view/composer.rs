@@ -1,4 +1,4 @@
-//! The composer: what the call will be, the words, the hints; completions above it; the notice line.
+//! The composer: settings of the next request, the text, and key hints; completions above it; the notice line.
 //! Not for: editing (the text area does that).
 
 use crate::domain::code::symbols::NamedSymbol;
@@ -113,7 +113,7 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} takes back the last", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", look.key(Action::TakeQueued))));
     }
     parts.extend(files(look));
     parts.extend(summary(look));
@@ -161,7 +161,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     match (look.model.focus, look.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
-            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
+            &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
@@ -191,7 +191,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Conversation, _) if look.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),
             (A::PrevHit, "previous match"),
-            (A::Filter, "search again"),
+            (A::Filter, "new search"),
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
             (A::Leave, "end the search"),
@@ -319,7 +319,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
-        let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
+        let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
         paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
         if at == popup.cursor {
             paint::select(look.theme, place, buf);

@@ -1,4 +1,4 @@
-//! The conversation pane: which rows of which messages are visible, and drawing exactly those.
+//! The conversation pane: finds the visible rows of messages and draws exactly those.
 //! Not for: the rows of one message (`message`).
 
 use super::block::Block;
@@ -323,7 +323,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
             if rows.out {
                 paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
-                paint::coloured(look.theme, line, walk.cache, place, buf);
+                paint::colored(look.theme, line, walk.cache, place, buf);
             }
             if selected {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);

@@ -1,5 +1,5 @@
-//! What stands where there is no message yet: how to begin, what was looked for, what to do.
-//! Not for: empty side panels, which say their own line.
+//! The start page of a conversation without messages: first steps, model servers found, and setup hints.
+//! Not for: empty side panels, which have their own text.
 
 use crate::domain::base::finding::Finding;
 use crate::tui::model::keys::Action;
@@ -25,13 +25,13 @@ pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 const NOT_SET_UP: [(Action, &str); 4] = [
     (Action::Tour, TOUR),
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
-    (Action::Models, "choose one of the models that were found"),
+    (Action::Models, "choose one of the models found"),
     (Action::Help, "show all keys"),
 ];
 /// What to do first.
 const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
-const TOUR: &str = "take the tour: nine steps, a few minutes, offline, nothing is saved";
+const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
 
 pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
@@ -54,7 +54,7 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         let words = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "Or type a message and press Enter: the built-in offline model answers."
         } else {
-            "Or type a message and press Enter: exactly the next request is sent."
+            "Or type a message and press Enter: pleach sends exactly the request shown."
         };
         rows.extend(Flow::plain(words, width, Ink::Text));
         if !session.workspace.1 {
@@ -116,9 +116,9 @@ fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
         }
     }
     for words in [
-        "For a real model, set OPENAI_API_KEY (or another provider's key) and start again;",
+        "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
         "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
-        "or add a profile to config.toml (pleach config path prints where it is).",
+        "or add a profile to config.toml (pleach config path prints its path).",
     ] {
         rows.extend(Flow::plain(words, width, Ink::Text));
     }

@@ -1,6 +1,6 @@
-//! The line at the top: which session and branch this is; at the right the model, the price of the next request and, where
-//! no panel shows it, its size.
-//! Not for: what the request holds (`next_request`), or the mode, which stands beside the composer.
+//! The line at the top: session and branch at the left; the model, the price of the next request, and, where no panel
+//! shows it, the request's size at the right.
+//! Not for: the items of the request (`next_request`), or the mode, which is beside the composer.
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;

@@ -1,5 +1,5 @@
-//! One message as rows: its header, its body, what hangs under it; and the turn that is under way.
-//! Not for: where the rows stand (`conversation`).
+//! One message as rows: its header, its body, and the lines below it; and the running turn.
+//! Not for: the position of the rows (`conversation`).
 
 use super::block::Block;
 use super::tools;
@@ -163,7 +163,7 @@ impl BlockBuilder<'_> {
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
         let width = usize::from(self.width);
         if head.end == End::Removed {
-            return Rc::new(vec![Line::of(Ink::Dim, "text deleted; only the place is left")]);
+            return Rc::new(vec![Line::of(Ink::Dim, "text deleted")]);
         }
         let Some(node) = self.model.bodies.get(head.id) else {
             if head.content.is_none() && head.bytes == 0 {
@@ -299,14 +299,14 @@ impl BlockBuilder<'_> {
             End::Complete | End::Removed => return rows,
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: pleach ended while the answer arrived",
+            End::Interrupted => "interrupted: pleach ended while the answer was arriving",
             End::Errored => "failed; the part that arrived is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let hint = format!(
-                "{}{} continue{}{} again",
+                "{}{} continue{}{} regenerate",
                 self.dot(),
                 key(Action::Continue),
                 self.dot(),
@@ -372,7 +372,7 @@ impl BlockBuilder<'_> {
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
             let held = self.model.queue.held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} takes back the last"), width, Ink::Dim));
+            block.own(Flow::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
     }
 
@@ -417,7 +417,7 @@ impl BlockBuilder<'_> {
         let mut header = Line::of(Ink::Model, name);
         let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
             (true, _) => "stopping",
-            (false, true) => "asked",
+            (false, true) => "waiting",
             (false, false) => "answering",
         };
         header.push(

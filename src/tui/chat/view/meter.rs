@@ -1,5 +1,5 @@
-//! The meter: one bar whose parts are the sections of the request in their order and what is free; and the legend that names
-//! each part by its colour, or by its sign where there are no colours. What goes over the budget is marked as such.
+//! The meter: a bar whose parts are the sections of the request in order and the free room; and the legend, which names
+//! each part by its color, or by a sign if there are no colors. Tokens over the budget are marked.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65 %
@@ -57,13 +57,13 @@ impl Part {
         }
     }
 
-    /// Its sign in the set of signs that is in use: a block where colours tell the parts apart.
+    /// Its sign in the set of signs that is in use: a block where colors tell the parts apart.
     pub(crate) fn sign(self, look: &ViewContext<'_>) -> &'static str {
         let (all, ascii) = self.signs();
         match (look.theme.glyphs.ascii, self) {
             (true, _) => ascii,
             (false, Self::Over | Self::Free) => all,
-            (false, _) if look.theme.has_colours() => "█",
+            (false, _) if look.theme.has_colors() => "█",
             (false, _) => all,
         }
     }

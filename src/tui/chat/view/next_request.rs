@@ -1,6 +1,6 @@
-//! The panel about the next request: how full it is, what goes by section with the items that a person would want to see,
-//! what is left out, what a person wanted and does not go.
-//! Not for: acting on items (the overlay).
+//! The panel about the next request: how full it is, the sections with their most important items, what is left out,
+//! and marked items that do not fit.
+//! Not for: actions on items (the overlay).
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
@@ -214,7 +214,7 @@ pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
         }
     }
     let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    (!words.is_empty()).then(|| format!("{} left out: no room", words.join(", ")))
+    (!words.is_empty()).then(|| format!("{} left out: over budget", words.join(", ")))
 }
 
 fn cached(look: &ViewContext<'_>) -> Option<Pair> {

@@ -1,5 +1,5 @@
-//! Tool calls in the small panel, and what a tool at work says.
-//! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
+//! Tool calls in the small panel, and the output of a running tool.
+//! Not for: the line of a call in the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
 use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::resolution::argument;

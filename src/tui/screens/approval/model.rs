@@ -1,5 +1,5 @@
-//! A call to a tool that waits for a person's word: what is seen of it, and which hunks are taken.
-//! Not for: what it would do (`domain::tool::consent`) or giving the word (`update`).
+//! A tool call that needs approval: the part of it that was shown, and the selected changes.
+//! Not for: the effect of the call (`domain::tool::consent`), or approving it (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,5 @@
-//! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
-//! Not for: what a call would do (`domain::tool::consent`).
+//! Tool calls that need approval: announcing, opening, approving or denying them, and the rules that a person added.
+//! Not for: the effect of a call (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
 use crate::domain::base::failure::Failure;
@@ -88,10 +88,10 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {
-            ask.note = Some("It just appeared: read it first.".into());
+            ask.note = Some("The request just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
-            ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
+            ask.note = Some("You have not seen all of it: Page Down shows the rest, then y approves.".into());
         }
         Allow if ask.nothing() => {
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());

@@ -1,4 +1,4 @@
-//! A call to a tool that waits for a word: all that it would do, nothing of it hidden, below the conversation that led to it.
+//! A tool call that needs approval, with its complete effect, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -96,7 +96,7 @@ fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
     }
     let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
     let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
-    let words = format!("{} more rows; the end is:", text::number((below - LAST) as u64));
+    let words = format!("{} more rows; the last rows:", text::number((below - LAST) as u64));
     paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
     let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
     paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
@@ -157,7 +157,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             } else {
                 format!("{} lines added", text::number(more as u64))
             };
-            let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
+            let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
             if let Some((path, what)) = ask.asking.deed.steers() {

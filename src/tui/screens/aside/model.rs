@@ -1,5 +1,5 @@
 //! A side question and its answer, beside the chat.
-//! Not for: asking it (`update`).
+//! Not for: sending it (`update`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
@@ -10,13 +10,13 @@ use crate::domain::call::run::RunCard;
 pub struct AsidePane {
     /// The branch in whose context it is asked.
     pub branch: BranchId,
-    /// The question, unsanitised.
+    /// The question, unsanitized.
     pub question: String,
     /// The ticket of what was asked.
     pub ticket: u64,
     /// Its call, once it is made.
     pub run: Option<RunId>,
-    /// The answer so far, unsanitised, state block included.
+    /// The answer so far, unsanitized, state block included.
     pub text: String,
     /// Tokens so far.
     pub tokens: u32,

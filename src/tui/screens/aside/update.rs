@@ -1,4 +1,4 @@
-//! Side questions: asking one, its answer beside the chat, dropping it, keeping it after all.
+//! Side questions: sending one, showing its answer beside the chat, discarding it, or keeping it as a branch.
 //! Not for: messages on a branch (`ask`).
 
 use super::model::AsidePane;
@@ -73,7 +73,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Keeps it as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
-        return model.status.say(Severity::Notice, "Only a side question can be kept this way.", model.now);
+        return model.status.say(Severity::Notice, "Only a side question can be kept as a branch.", model.now);
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
@@ -84,6 +84,11 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        _ => model.status.say(Severity::Trouble, "The answer is still arriving: wait for it, or leave.", model.now),
+        _ => model.status.say(
+            Severity::Trouble,
+            "The answer is still arriving: wait for it, or close it with \
+            Esc.",
+            model.now,
+        ),
     }
 }

@@ -1,14 +1,14 @@
-//! A side question and its answer, at the right of the chat; over all of it where there is no room beside.
+//! A side question and its answer, at the right of the chat, or over the whole chat if there is no room beside it.
 //!
 //! ```text
-//! ┌ Aside: not in the tree ──────┐
+//! ┌ Side question (not saved) ───┐
 //! │ you                          │
 //! │ What does that word mean?    │
 //! │ gpt-4.1-mini · 1,204 in …    │
 //! │ It means …                   │
-//! └ b keep as a branch  Esc drop ┘
+//! └ b keep as a branch  Esc leave┘
 //! ```
-//! Not for: what keys do with it (`update`).
+//! Not for: the keys (`update`).
 
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
@@ -66,7 +66,7 @@ pub(crate) fn draw(
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::coloured_lines(look.theme, rows.iter().skip(from), cache, within, buf);
+    paint::colored_lines(look.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)
@@ -78,7 +78,7 @@ fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
-        None if pane.run.is_none() => "Preparing its context.".to_owned(),
+        None if pane.run.is_none() => "Preparing the context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
             format!("{} so far{dot}{tokens} est. tokens{cost}", look.theme.glyphs.running)

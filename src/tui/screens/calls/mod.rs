@@ -1,4 +1,4 @@
-//! The history of calls, and what differs between two of them.
+//! The call history, and the differences between two calls.
 //! Not for: charts (`usage`).
 
 pub mod model;

@@ -1,5 +1,5 @@
-//! The calls of a session, of which two are compared, and what differs between two of them.
-//! Not for: what keys do (`update`).
+//! The calls of a session, the two calls being compared, and their differences.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;

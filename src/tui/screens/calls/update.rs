@@ -1,5 +1,5 @@
-//! The list of calls, what differs between two of them, and an item over the calls of the branch.
-//! Not for: moving about in them (`update::travel`).
+//! The call history, the differences between two calls, and the history of an item over the branch's calls.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
 use crate::domain::base::failure::Failure;

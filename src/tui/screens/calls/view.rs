@@ -1,5 +1,5 @@
-//! The calls that were made, newest first, the selected one in full below; two of them can be compared.
-//! Not for: what differs between two (`view_diff`).
+//! The call history, newest first, with the selected call in full below it. Two calls can be compared.
+//! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
 use crate::domain::base::time;
@@ -34,9 +34,9 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         _ => "compare with the previous call",
     };
     if area.height >= 2 {
-        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "mark for comparing")];
+        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
         let known = calls.selected().is_some_and(|card| card.uses.is_some());
-        words.extend(known.then_some((Action::Details, "what it used")));
+        words.extend(known.then_some((Action::Details, "items used")));
         words.push((Action::Leave, "leave"));
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);

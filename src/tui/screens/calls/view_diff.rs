@@ -1,11 +1,11 @@
-//! What differs between two calls: rows by kind of difference, each with who or what caused it, the selected one in full
-//! beside or below; and an item over the calls of a branch.
+//! The differences between two calls: rows by kind of difference, each with its cause, and the selected row in full
+//! beside or below them; and the history of an item over a branch's calls.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
-//! │ 3 rows (630 est. tokens) go in both as they were             │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns one under the other
+//! │ 3 rows (630 est. tokens) go in both, as before               │
+//! │ entered 1                            +8 │ your message …     │   below 100 columns: one below the other
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
@@ -53,7 +53,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let words =
-            [(Action::Open, "its history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
+            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -197,7 +197,7 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
         rows.extend(because(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No known act or rule caused this.", room, Ink::Dim));
+        rows.extend(Flow::plain("No known action or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
@@ -214,7 +214,7 @@ fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
-    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
+    place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
 /// How an item went in the newest calls, for the overlay's detail.
@@ -224,7 +224,7 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
-        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
+        let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
         rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
@@ -270,7 +270,7 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::new());
     }
     if !history.steps.is_empty() {
-        rows.push(Line::of(Ink::Heading, "Changes to it"));
+        rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
         rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));

@@ -1,5 +1,5 @@
-//! Two branches side by side on the screen.
-//! Not for: what keys do (`update`).
+//! The state of the comparison of two branches.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::{Comparison, Turn};

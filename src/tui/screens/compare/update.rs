@@ -1,5 +1,5 @@
-//! Two branches side by side: opening them, picking turns onto the other branch, bringing a result back.
-//! Not for: moving about in them (`update::travel`).
+//! Two branches side by side: opening them, picking turns onto the other branch, returning a result.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
@@ -48,7 +48,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
     match exact.or_else(begins).map(|branch| branch.id) {
         Some(id) if id == session.current => {
-            model.status.say(Severity::Trouble, "That is the current branch; name another one.", model.now);
+            model.status.say(Severity::Trouble, "That is the current branch; name another branch.", model.now);
         }
         Some(id) => open(model, id, out),
         None => {
@@ -89,7 +89,7 @@ pub(crate) fn enter(model: &mut Model) {
         view.show(plans);
         model.layers.push(view);
     } else {
-        let text = "Plans can be compared only where both branches made a call.";
+        let text = "Plans can be compared only if both branches have made a call.";
         model.status.say(Severity::Notice, text, model.now);
     }
 }

@@ -1,10 +1,10 @@
-//! Two branches side by side from where they part: what each says, used and cost.
+//! Two branches side by side from where they diverge: their messages, their tools, and their cost.
 //!
 //! ```text
-//! ┌ main beside retry ─────────────────────────────────┐
-//! │ They part after turn 3: Why does login fail …      │
+//! ┌ main and retry ────────────────────────────────────┐
+//! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 est. tokens · mode …      │
-//! │ ▸ main             │   retry                       │   below 100 columns one of the two
+//! │ ▸ main             │   retry                       │   below 100 columns: one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
 //! └ keys ──────────────────────────────────────────────┘
@@ -76,7 +76,7 @@ fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, widt
         (Action::Leave, When::Always, "leave".to_owned()),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
         (Action::TakeRange, When::Compare, "select up to here".to_owned()),
-        (Action::BringBack, When::Compare, "bring the result over".to_owned()),
+        (Action::BringBack, When::Compare, "return the result".to_owned()),
         (Action::Open, When::Panel, "compare plans".to_owned()),
         (Action::Undo, When::Panel, "undo".to_owned()),
     ];
@@ -109,7 +109,7 @@ fn head(look: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
             plans.push(Ink::Dim, &words);
         }
     } else {
-        plans.push(Ink::Dim, "Not both branches made a call.");
+        plans.push(Ink::Dim, "A branch has not made a call yet.");
     }
     rows.push(plans);
     rows
@@ -142,7 +142,7 @@ fn column(
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
     let (rows, first) = turns(look, view, side, at, room);
     let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
-    paint::coloured_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
+    paint::colored_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
         paint::select(look.theme, Rect { height: 1, ..body }, buf);
     }
@@ -152,13 +152,12 @@ fn column(
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("Nothing of its own: it ends where the two diverge.", room, Ink::Dim), false);
+        return (Flow::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
         let of = side.turns.len();
-        let what =
-            if turn.pin.is_some() { "pinned only on this side".to_owned() } else { format!("turn {}", turn.number) };
+        let what = if turn.pin.is_some() { "pinned only here".to_owned() } else { format!("turn {}", turn.number) };
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));

@@ -1,4 +1,4 @@
-//! The text that is searched for while it is typed.
+//! The search text while it is typed.
 //! Not for: its matches (`chat::model::search`).
 
 /// See the module.

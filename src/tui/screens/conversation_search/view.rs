@@ -1,5 +1,5 @@
-//! The line at the foot of the screen: how many matches there are, what was typed, and the keys.
-//! Not for: the marks on the matches (`chat::view::conversation`).
+//! The input line at the bottom of the screen: the number of matches, the typed text, and the keys.
+//! Not for: highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
 use crate::domain::base::safe_text::Safe;

@@ -1,5 +1,5 @@
-//! The editors' screen: state, summaries, memories and policies, each thing with its versions and what changed between them.
-//! Not for: typing (`text_editor`) or what keys do (`update`).
+//! The editors' screen: state blocks, summaries, memories, and policies, each with its versions and their differences.
+//! Not for: typing (`text_editor`), or the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;

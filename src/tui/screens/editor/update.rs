@@ -1,5 +1,6 @@
-//! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
-//! Not for: moving about (`update::travel`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
+//! The editors' screen: reading texts and their versions, editing, choosing a policy, undoing.
+//! Not for: moving the cursor (`update::travel`), or the lists of summaries and memories with other actions
+//! (`screens::summaries::update`, `screens::memories::update`).
 
 use super::model::{EditorPending, EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -110,7 +111,7 @@ pub(crate) fn edit(model: &mut Model) {
         let text = match shop.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
             EditableKind::Summaries => "No summaries are in use here; draft one first.",
-            EditableKind::Modules => "No module summaries yet; /capsule PATH makes one.",
+            EditableKind::Modules => "No module summaries yet; /capsule PATH writes one.",
             EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }

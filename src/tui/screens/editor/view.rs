@@ -1,11 +1,12 @@
-//! The editors' screen: kinds of things as tabs, the things of one kind, the selected one's versions and what changed.
+//! The editors' screen: the kinds of texts as tabs, the texts of one kind, and the versions of the selected text with
+//! their differences.
 //!
 //! ```text
 //! ┌ Editors ───────────────────────────────────────────────┐
 //! │  State  Summaries  Memories [Policies] Rules  Skills    │
 //! │ ● layered          │ layered: what it is for            │
 //! │ ○ my-lean          │ version 3, now · h older  l newer  │
-//! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
+//! │                    │ + user_cap = 5000                  │   below 90 columns: one below the other
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
 //! Not for: typing (`text_editor`).
@@ -82,11 +83,11 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
     }
     let project = match shop.kind {
-        EditableKind::Rules => vec![(Action::SwitchThing, "include or leave out")],
+        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include")],
         EditableKind::Skills => {
-            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "list out or in")]
+            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
         }
-        EditableKind::Modules => vec![(Action::RenewThing, "write again")],
+        EditableKind::Modules => vec![(Action::RenewThing, "rewrite")],
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
     };
     let plain = matches!(shop.kind, EditableKind::Rules | EditableKind::Skills);
@@ -94,7 +95,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         words.splice(0..usize::from(shop.kind == EditableKind::Skills), project);
     }
     let versioned =
-        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
     let stops = shop.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
@@ -394,5 +395,8 @@ fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
     let cached = made.same_words();
-    format!("The next request with it: {est} of {room} tokens {label}{before}, cached {cached}{cost}; {items}.")
+    format!(
+        "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
+        {items}."
+    )
 }

@@ -1,4 +1,4 @@
-//! How far the list of keys is scrolled.
+//! The scroll position of the list of keys.
 //! Not for: the keys (`config::keys`).
 
 /// All keys.

@@ -1,4 +1,4 @@
-//! All keys, made from the key table.
+//! The list of all keys, generated from the key table.
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
@@ -23,7 +23,7 @@ const WRITING: [(&str, &str); 8] = [
     ("Alt+D", "Delete the word after the cursor."),
     ("Ctrl+K", "Delete to the end of the line."),
     ("Ctrl+X, Ctrl+Y", "Cut the selection; paste what was cut or deleted."),
-    ("Shift and a movement", "Select."),
+    ("Shift + movement key", "Select."),
 ];
 
 /// What people want to do, with the actions that do it.
@@ -41,7 +41,7 @@ const TASKS: &[(&str, &[Action])] = &[
     ("Summarize older turns.", &[Action::Draft]),
     ("Search this conversation, or all messages. See the whole tree.", &[Action::Filter, Action::Find, Action::Tree]),
     ("Choose a model.", &[Action::Models]),
-    ("See the tool calls. Approve a call that waits.", &[Action::Traces, Action::AnswerTool]),
+    ("See the tool calls. Approve a pending call.", &[Action::Traces, Action::AnswerTool]),
     ("Find any other action by its name.", &[Action::Palette]),
 ];
 

@@ -1,4 +1,4 @@
-//! Which keys may follow the first of several, at the foot of the screen, once a person waits.
+//! The keys that can follow a leader key, at the bottom of the screen, after a pause.
 //! Not for: all keys (`view`).
 
 use crate::tui::text::{self, Line};

@@ -1,4 +1,4 @@
-//! What waits for answers about memories. The list itself is a `picker`.
+//! The pending requests about memories. The list itself is a `picker`.
 //! Not for: memories (`domain::conversation::memory`).
 
 /// What a request about memories was made for.

@@ -1,5 +1,5 @@
-//! The list of memories and what its keys do; suggested pins that are turned down.
-//! Not for: the list itself (`update::travel`) or pins (`acts`).
+//! The list of memories and its keys; dismissing suggested pins.
+//! Not for: the list itself (`update::travel`), or pins (`acts`).
 
 use super::model::MemoriesPending;
 use crate::domain::base::failure::Failure;

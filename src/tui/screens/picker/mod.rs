@@ -1,4 +1,4 @@
-//! Lists filtered by typing: sessions, models, actions.
+//! Lists that are filtered by typing: sessions, models, actions.
 //! Not for: lists with more than names.
 
 pub mod model;

@@ -1,5 +1,5 @@
 //! A list that is filtered by typing: sessions, models, all actions.
-//! Not for: what choosing does (`update`).
+//! Not for: the effect of a choice (`update`).
 
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
@@ -70,9 +70,9 @@ pub enum Choice {
 /// One entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// What is read first, unsanitised.
+    /// What is read first, unsanitized.
     pub label: String,
-    /// What stands at its right or under it, unsanitised.
+    /// What stands at its right or under it, unsanitized.
     pub detail: String,
     /// What choosing it means.
     pub choice: Choice,

@@ -1,5 +1,5 @@
-//! The lists that are filtered by typing: sessions, models, actions.
-//! Not for: what acts do to the selected line (`acts`).
+//! Lists that are filtered by typing: sessions, models, actions.
+//! Not for: actions on the selected line (`acts`).
 
 use super::model::{Choice, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;

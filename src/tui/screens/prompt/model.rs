@@ -1,4 +1,4 @@
-//! A line to type, and what it is for.
+//! A text input of one line, and its purpose.
 //! Not for: longer texts (`text_editor`).
 
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};

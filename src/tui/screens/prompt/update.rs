@@ -1,5 +1,5 @@
-//! What a typed line is taken for.
-//! Not for: asking for it: that is where it is wanted.
+//! The effect of a typed line.
+//! Not for: opening the input (each caller does that).
 
 use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;

@@ -1,5 +1,5 @@
-//! A question: what there is to know, and what each choice does.
-//! Not for: doing it (`update`).
+//! A question: its explanation, and the effect of each choice.
+//! Not for: carrying out a choice (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};

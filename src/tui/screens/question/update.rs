@@ -1,5 +1,5 @@
-//! What a choice in a question does.
-//! Not for: asking: that is where the question comes up.
+//! Carries out the choice of a question.
+//! Not for: opening the question (each caller does that).
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;

@@ -1,5 +1,5 @@
-//! Answers side by side: a stored call beside the same call made again, or the branches of a race.
-//! Not for: the next call under other settings (`screens::what_if::model`).
+//! Answers side by side: a stored call beside its replay, or the branches of a race.
+//! Not for: the next request under other settings (`screens::what_if::model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
@@ -25,7 +25,7 @@ pub enum AnswerRelations {
 /// One answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// What is particular about it, unsanitised.
+    /// What is particular about it, unsanitized.
     pub title: String,
     /// The branch on which it comes; none for one that was there before.
     pub branch: Option<BranchId>,

@@ -1,5 +1,6 @@
-//! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
-//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
+//! Answers side by side: replaying a stored call, racing a message on several branches, keeping an answer.
+//! Not for: the next request under other settings (`screens::what_if::update`), or moving the cursor
+//! (`update::travel`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
@@ -52,7 +53,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     model.layers.push(Question {
         title: "Repeat this call?".to_owned(),
         words: vec![
-            format!("It went to {name}. The answer arrives on a scratch branch; nothing changes here."),
+            format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change."),
             CAUTION.to_owned(),
         ],
         choices: vec![
@@ -171,7 +172,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let race = arena.of == AnswerRelations::Race;
     let others = if race { arena.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
-        let text = "Other answers are still arriving: wait, or leave and keep all of them.";
+        let text = "Other answers are still arriving: wait for them, or keep all of them with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
@@ -187,7 +188,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
-        let text = "The answer is still arriving: wait for it, or leave.";
+        let text = "The answer is still arriving: wait for it, or close it with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     arena.columns.remove(arena.cursor);
@@ -202,7 +203,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
-        let text = "Only a call that was repeated without an item can show that the item mattered.";
+        let text = "This works only for a call that was repeated without an item.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let (origin, atom) = (*origin, *atom);
@@ -215,13 +216,13 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     };
     if branch.overrides.mattered.contains(&atom) {
-        return model.status.say(Severity::Notice, "It is suggested already.", model.now);
+        return model.status.say(Severity::Notice, "This pin is already suggested.", model.now);
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
-    model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+    model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 
 /// Puts `/race` and two modes before the message in the composer.
@@ -233,7 +234,7 @@ pub(crate) fn start(model: &mut Model) {
     }
     let text = model.composer.draft().text;
     if text.contains('\n') {
-        let text = "A race takes a question of one line; your message is unchanged.";
+        let text = "A race accepts only one line; your message is unchanged.";
         return model.status.say(Severity::Notice, text, model.now);
     }
     let line = format!("/race mode:off mode:heavy {text}");

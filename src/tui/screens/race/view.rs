@@ -1,5 +1,5 @@
-//! Answers side by side, each under what is particular about it and what it took; one at a time where there is no room.
-//! Not for: what keys do with them (`update`).
+//! Answers side by side, each below its distinguishing settings and its usage; one at a time if there is no room.
+//! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
@@ -57,7 +57,7 @@ pub(crate) fn draw(
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = ring.scroll.min(rows.len().saturating_sub(page));
-        paint::coloured_lines(look.theme, rows.iter().skip(from), cache, below, buf);
+        paint::colored_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
@@ -77,7 +77,7 @@ fn hints(ring: &RaceScreen) -> Vec<(Action, &'static str)> {
         AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
     };
     if matches!(ring.of, AnswerRelations::Replay { without: Some(_), .. }) {
-        words.insert(0, (Action::Mattered, "it mattered"));
+        words.insert(0, (Action::Mattered, "suggest as pin"));
     }
     words.extend([(Action::NextPane, "next"), (Action::Discard, "archive"), (Action::Down, "scroll")]);
     words

@@ -1,6 +1,6 @@
-//! The exact bytes of a request on the screen: its parts, what is folded, what is looked for; and one that was edited by
-//! hand and is not sent yet.
-//! Not for: breaking bytes into rows (`view`) or what keys do (`update`).
+//! The exact bytes of a request on the screen: parts, folds, and search text; and a request edited by hand that is not
+//! sent yet.
+//! Not for: breaking bytes into rows (`view`), or the keys (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -21,7 +21,7 @@ pub struct Part {
     pub message: usize,
     /// How many bytes of its content.
     pub bytes: usize,
-    /// Its section and what it is, unsanitised.
+    /// Its section and what it is, unsanitized.
     pub title: String,
     /// Its tokens.
     pub tokens: u32,
@@ -30,7 +30,7 @@ pub struct Part {
 /// What can be folded: bytes with a heading.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldableBlock {
-    /// The heading, unsanitised.
+    /// The heading, unsanitized.
     pub title: String,
     /// Which bytes.
     pub range: Range<usize>,

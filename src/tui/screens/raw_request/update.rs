@@ -1,5 +1,5 @@
-//! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
-//! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
+//! The exact request: opening, searching, and folding it; editing it once and sending the edited request.
+//! Not for: the bytes themselves (`domain::call::request`), or counting and sending them (the engine).
 
 use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! The exact bytes of a request, part by part: broken into rows behind each `\n`, with marks for what nobody would see.
-//! Not for: changing a byte of it.
+//! The exact bytes of a request, part by part: broken into rows after each `\n`, with invisible characters marked.
+//! Not for: changing the bytes.
 
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
@@ -238,7 +238,7 @@ fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, 
     let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
     if tokens > of {
         let words = format!(
-            "{figures}: {} over the limit, the server would refuse it{tail}",
+            "{figures}: {} over the limit, the server would reject it{tail}",
             text::number((tokens - of).into())
         );
         return paint::cut(look.theme, Ink::Danger, &words, room);

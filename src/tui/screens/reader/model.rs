@@ -1,4 +1,4 @@
-//! A text to read: which, and how far it is scrolled.
+//! A text to read, and its scroll position.
 //! Not for: texts that are edited (`text_editor`).
 
 use crate::domain::base::hash::Hash;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Reader {
     /// Its title.
     pub title: String,
-    /// The text, unsanitised.
+    /// The text, unsanitized.
     pub text: Arc<str>,
     /// Shown so exactly that nothing is hidden, instead of as Markdown.
     pub exact: bool,

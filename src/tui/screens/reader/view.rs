@@ -1,4 +1,4 @@
-//! A text, whole: as Markdown, or exactly.
+//! A whole text, as Markdown or verbatim.
 //! Not for: the rows themselves (`text`).
 
 use super::model::Reader;

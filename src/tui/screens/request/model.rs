@@ -1,5 +1,6 @@
-//! The context overlay: the rows of the plan by section, what is suggested, what is out; which is selected and open.
-//! Not for: solving, or what an act does to the plan.
+//! The request overlay: the rows of the plan by section, suggested pins, left-out rows; the selected row and the open
+//! rows.
+//! Not for: planning, or the effect of an action on the plan.
 
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActOutcome;
@@ -51,7 +52,7 @@ pub struct RangeTurn {
     pub number: u32,
     /// Its first message.
     pub node: NodeId,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
     /// About how many tokens (a quarter of its bytes).
     pub tokens: u64,

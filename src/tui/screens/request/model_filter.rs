@@ -1,4 +1,4 @@
-//! Which rows of a plan are listed, in which order and under which headings.
+//! The filter, order, and grouping of a plan's rows.
 //! Not for: the list itself (`model`).
 
 use crate::domain::planning::plan::{Row, RowKind, Verdict};

@@ -1,5 +1,5 @@
-//! What the screen of the next request asks the engine for.
-//! Not for: what the answers change (`update`).
+//! Requests of the request overlay to the engine.
+//! Not for: the effect of the answers (`update`).
 
 use crate::domain::conversation::mark::Atom;
 

@@ -1,5 +1,5 @@
-//! A look ahead in the overlay: for which act it is made, and what came of it.
-//! Not for: asking for it (`update`) or working it out (the engine).
+//! A preview in the overlay: the action that it is for, and its result.
+//! Not for: requesting it (`update`), or computing it (the engine).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;

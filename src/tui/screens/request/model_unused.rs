@@ -1,5 +1,5 @@
-//! Rows that are sent again and again and that no answer used, listed once more under a border of their own.
-//! Not for: which those are (`domain::call::item_use`).
+//! Rows that were sent repeatedly and never used by an answer, listed again under their own heading.
+//! Not for: finding them (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;

@@ -1,6 +1,6 @@
-//! The overlay's list: taking lines to act on them together, arranging it, leaving it step by step; and the look ahead at
-//! what the act at hand would do, asked for once the selection rests.
-//! Not for: the acts themselves (`acts`), or opening the overlay (`open`).
+//! The overlay's list: selecting rows to act on together, sorting and grouping, closing it step by step; and the
+//! preview of the current action, requested when the selection rests.
+//! Not for: the actions themselves (`acts`), or opening the overlay (`open`).
 
 use super::model::{Content, RequestScreen, turns_of_range};
 use super::model_pending::RequestPending;

@@ -1,5 +1,5 @@
-//! The context overlay: every row of the plan in its section with its reason, and the selected one in full beside it.
-//! Not for: the list's order (the model works it out).
+//! The request overlay: every row of the plan in its section with its reason, and the selected row in full beside it.
+//! Not for: the order of the list (the model computes it).
 
 use super::model::{Content, Entry, RangeTurn, RequestScreen};
 use super::model_filter::Group;

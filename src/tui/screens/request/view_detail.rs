@@ -1,5 +1,5 @@
-//! The overlay's pane about the selected line: why it goes or not, what would bring it in and what that would push out, where
-//! it comes from, what happened to it, its text.
+//! The overlay's detail pane about the selected row: why it is included or left out, which action would include it and
+//! what that would remove, its source, its history, and its text.
 //! Not for: the list (`view`).
 
 use super::model::RequestScreen;
@@ -81,7 +81,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
 fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
-        format!("Every request contains its name, description and arguments: {tokens} tokens.")
+        format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
     } else {
         format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
     };

@@ -1,5 +1,5 @@
-//! The search over all messages: what was typed, what was found, which one is selected; and the places to go back to.
-//! Not for: looking anything up, or what keys do (`update`).
+//! The search over all messages: the typed text, the results, the selected result; and the places to return to.
+//! Not for: querying the store, or the keys (`update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::search::{FoundMessage, FoundMessages};

@@ -1,4 +1,4 @@
-//! Finding messages of all sessions while typing, going to one, and going back.
+//! Searching messages of all sessions while typing, going to a message, and going back.
 //! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
 
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};

@@ -1,14 +1,14 @@
-//! The search over all messages: the line, and below it each message found with its match in view.
+//! The search over all messages: the input line, and below it each result with its match in view.
 //!
 //! ```text
-//! ┌ Find anything ─────────────────────────────────────────┐
+//! ┌ Search all messages ───────────────────────────────────┐
 //! │ / dance role:user_                            12 found │
-//! │ filters, or what could not be read                     │
+//! │ the filters, or a hint                                 │
 //! │ You   Bees and wasps                  2026-11-22 12:01 │
 //! │       … how do bees dance in the dark …                │
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
-//! Not for: looking anything up.
+//! Not for: querying the store.
 
 use super::model::SearchScreen;
 use crate::domain::base::time;
@@ -100,7 +100,7 @@ fn nothing(finder: &SearchScreen, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !finder.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "No message matches all of it.")];
+        return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
     let mut rows = text::markdown::Flow::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \

@@ -1,5 +1,6 @@
-//! Summaries on the screen: drafts that wait and one that is made, a draft beside its sources, the list of summaries.
-//! Not for: what keys do to them (`update`).
+//! Summaries on the screen: waiting drafts, the draft being written, a draft beside its sources, and the list of
+//! summaries.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;

@@ -1,5 +1,5 @@
-//! Summaries: having one drafted, what a person does with a draft, the list of summaries.
-//! Not for: moving about in either (`update::travel`).
+//! Summaries: requesting a draft, actions on a draft, and the list of summaries.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
@@ -115,7 +115,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
         }
         DraftDecision::Reject if work(&draft).is_some() => {
-            doubt(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
+            doubt(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
         DraftDecision::Reject => reject(model, branch, out),
         DraftDecision::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
@@ -135,9 +135,9 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
 fn work(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
-        SummarySource::Llm => Some("A model wrote it; writing it again costs another call."),
+        SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
         SummarySource::Extractive if draft.summary.kept.is_empty() => None,
-        SummarySource::Extractive => Some("You selected what it keeps; you would have to select that again."),
+        SummarySource::Extractive => Some("Your selection of kept sentences will be lost."),
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
     match draft.filter(|draft| draft.summary.source == SummarySource::User) {
         Some(draft) => {
-            doubt(model, &draft, "Write it again?", "yes, another draft takes its place", Act::Redraft);
+            doubt(model, &draft, "Rewrite the draft?", "yes, replace it with a new draft", Act::Redraft);
         }
         None => redraft(model, out),
     }

@@ -1,5 +1,5 @@
-//! Summaries of parts of the program: having one made, how far it is, stopping it.
-//! Not for: those that there are (`screens::editor::update`), summaries of turns (`update`).
+//! Module summaries: requesting one, its progress, stopping it.
+//! Not for: existing module summaries (`screens::editor::update`), or summaries of turns (`update`).
 
 use super::model::PendingModuleSummary;
 use crate::domain::base::failure::Failure;

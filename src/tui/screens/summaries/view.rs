@@ -1,10 +1,11 @@
-//! The draft of a summary beside its sources, and below them what it keeps word for word and what it dropped.
+//! The draft of a summary beside its sources; below them, the sentences that it keeps word for word and the facts that
+//! it drops.
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
-//! │ tokens before and after, how much is said, by whom, why   │
-//! │ Draft                       │ Sources                     │   below 100 columns one of the two
-//! │ kept 1 · dropped 12, 3 that may matter ────────────────── │
+//! │ tokens before and after, coverage, writer, and reason     │
+//! │ Draft                       │ Sources                     │   below 100 columns: one of the two
+//! │ kept 1 · dropped 12, 3 important ──────────────────────── │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
 //! Not for: the list of summaries in use (`view_accepted`).
@@ -131,7 +132,7 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
         _ => "by the model",
     };
     let words: &[(Action, &str)] = if desk.draft.is_none() {
-        &[(Action::Leave, "stop"), (Action::Draft, "leave; it continues")]
+        &[(Action::Leave, "stop"), (Action::Draft, "leave; writing continues")]
     } else {
         &[
             (Action::AcceptDraft, "accept"),
@@ -369,8 +370,8 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     let (kept, salient) = (draft.summary.kept.len(), desk.salient());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
-        (all, 0) => format!("{all} facts missing, none that may matter"),
-        (all, some) => format!("{all} facts missing, {some} that may matter"),
+        (all, 0) => format!("{all} facts missing, none important"),
+        (all, some) => format!("{all} facts missing, {some} important"),
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };

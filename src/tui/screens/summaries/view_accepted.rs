@@ -1,4 +1,5 @@
-//! The summaries of a branch: what is in use, the levels below it, whether each still holds; the selected one in full.
+//! The summaries of a branch: those in use, the levels below them, and whether each is still valid; the selected
+//! summary in full.
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;
@@ -34,8 +35,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf:
     if area.height >= 2 {
         let words = [
             (Action::Open, "read"),
-            (Action::TakeBack, "take back"),
-            (Action::Redraft, "write again"),
+            (Action::TakeBack, "undo"),
+            (Action::Redraft, "rewrite"),
             (Action::Draft, "draft"),
             (Action::Copy, "copy"),
             (Action::Leave, "leave"),
@@ -107,7 +108,7 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
         facts.push(format!("{} kept word for word", text::counted(summary.kept.len() as u64, "line")));
     }
     if card.depth > 0 {
-        facts.push(format!("{} below it", text::counted(u64::from(card.depth), "level")));
+        facts.push(format!("{} below", text::counted(u64::from(card.depth), "level")));
     }
     let mut rows = Flow::plain(&facts.join(&dot), room, Ink::Dim);
     let stands = if card.goes { "Included in the next request." } else { why_not(card) };
@@ -123,11 +124,8 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
 /// Why a summary does not go.
 fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
-        SummaryState::StaleSource => {
-            "One of its turns was edited, excluded or deleted: write the summary again, \
-            or take it back."
-        }
-        SummaryState::StaleFile => "One of its files changed: write the summary again, or take it back.",
+        SummaryState::StaleSource => "One of its turns was edited, excluded, or deleted: rewrite or undo the summary.",
+        SummaryState::StaleFile => "One of its files changed: rewrite or undo the summary.",
         SummaryState::Orphan => "Its turns are not on this branch.",
         SummaryState::Fresh | SummaryState::StaleLag if card.active => {
             "Not used with the current mode, policy or lane, or too large for the budget."

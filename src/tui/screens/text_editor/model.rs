@@ -1,5 +1,5 @@
-//! A text to edit, and what it is the text of.
-//! Not for: things with their versions (`editor`), or the message being written (`chat`).
+//! A text to edit, and its purpose.
+//! Not for: texts with versions (`editor`), or the message being written (`chat`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,5 @@
-//! Typing in an editor, saving what was written, and leaving it so that nothing is lost.
-//! Not for: what becomes of a saved request (`raw_request`) or of a thing with versions (`editor`).
+//! Typing in an editor, saving the text, and leaving the editor without losing the text.
+//! Not for: the effect of saving a request (`raw_request`) or a text with versions (`editor`).
 
 use super::model::{Edited, Editor};
 use crate::engine::api::{BranchRequest, Request};

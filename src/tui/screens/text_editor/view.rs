@@ -1,4 +1,4 @@
-//! A text that is edited over the whole screen, with why it was not saved below it.
+//! A text that is edited on the whole screen, with the reason why it was not saved below it.
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};

@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: which line is selected, what is folded, how far its details are scrolled.
-//! Not for: how tools and servers stand (`domain::tool::cards`) or how they look (`view`).
+//! The screen of tools and MCP servers: the selected line, folded servers, and the scroll position of the details.
+//! Not for: the state of tools and servers (`domain::tool::cards`), or their appearance (`view`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};

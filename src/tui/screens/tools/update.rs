@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
-//! Not for: moving about in it (`update::travel`).
+//! The screen of tools and MCP servers: requesting their state, switching, restarting, approving.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
@@ -100,8 +100,7 @@ fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 /// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
 /// details behind it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
-    let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
-        contacted over the network.";
+    let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
     words.extend(file.passed_over().map(|names| {
         format!(
@@ -118,7 +117,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
     if needed + 12 > rows {
         words.push(format!(
-            "{} servers don't fit in this box. The details behind it show each in full; read them there first.",
+            "The {} servers don't fit in this box. Close it and read each server's details first.",
             file.servers.len()
         ));
     } else {

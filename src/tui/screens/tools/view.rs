@@ -1,14 +1,14 @@
-//! Tools and their servers: each with its state and its cost, the selected one in full beside them.
+//! Tools and MCP servers, each with its state and its cost, and the selected one in full beside them.
 //!
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · only looks    │
-//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns one under the other
+//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read-only     │
+//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns: one below the other
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
-//! Not for: how they stand (`domain::tool::cards`).
+//! Not for: their state (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -293,12 +293,12 @@ fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     let mut rows = Vec::new();
     match &server.state {
         ServerState::Failed { why, todo } => {
-            rows.extend(Flow::plain(&format!("It failed: {why}."), width, Ink::Danger));
+            rows.extend(Flow::plain(&format!("Failed: {why}."), width, Ink::Danger));
             let again = format!("{} starts it again.", look.key_in(Action::RestartServer, When::Toolbox));
             rows.extend(Flow::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
-        ServerState::Off { why } => rows.extend(Flow::plain(&format!("It is off: {why}."), width, Ink::Warn)),
-        ServerState::Starting => rows.extend(Flow::plain("Starting; nothing waits for it.", width, Ink::Warn)),
+        ServerState::Off { why } => rows.extend(Flow::plain(&format!("Off: {why}."), width, Ink::Warn)),
+        ServerState::Starting => rows.extend(Flow::plain("Starting in the background.", width, Ink::Warn)),
         ServerState::Ready if !server.on => {
             rows.extend(Flow::plain("All its tools are switched off on this branch.", width, Ink::Warn));
         }
@@ -308,8 +308,7 @@ fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
         rows.extend(Flow::plain(&server.about, width, Ink::Text));
     }
     if !server.command.is_empty() {
-        let from =
-            if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
+        let from = if server.origin == Origin::Folder { "From the folder's .mcp.json" } else { "From your settings" };
         let mut more = Flow::exact(&server.command, width, Ink::Code);
         if !server.given.is_empty() {
             more.extend(Flow::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));

@@ -1,5 +1,5 @@
-//! How far a tour has come, and what things were like before.
-//! Not for: what the steps are (`model_steps`), or when one is done (`update`).
+//! The progress of the tour, and the state before it started.
+//! Not for: the steps (`model_steps`), or recognizing a finished step (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};

@@ -1,5 +1,5 @@
-//! The tour at the foot of the terminal: which step, what came of the last act, what to do now.
-//! Not for: when a step is done (`update`).
+//! The tour at the bottom of the terminal: the step, the result of the last action, and the next instruction.
+//! Not for: recognizing a finished step (`update`).
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;
@@ -64,7 +64,7 @@ fn farewell(look: &ViewContext<'_>, tour: &Tour) -> String {
     let leave = look.key(Action::Leave);
     let digest = tour.first.as_ref().map(|first| first.digest.short()).unwrap_or_default();
     format!(
-        "Everything is as it was: the request is the one of step 2 again, byte for byte ({digest}). {leave} goes back to \
-         your own conversation; nothing of the tour is saved."
+        "Everything is undone: the request is the same as in step 2, byte for byte ({digest}). {leave} returns to \
+            your own conversation; the tour saves nothing."
     )
 }

@@ -1,5 +1,5 @@
-//! The tool calls of the branch or of the session on the screen: which are listed, in groups or not, and what belongs together.
-//! Not for: what keys do (`update`) or how it looks (`view`).
+//! The tool calls of the branch or session on the screen: the listed calls, their groups, and their links.
+//! Not for: the keys (`update`), or the appearance (`view`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -44,7 +44,7 @@ struct Stamp {
 
 /// The screen.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a way of looking of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
     /// Of the whole session.
     pub whole: bool,

@@ -1,5 +1,5 @@
-//! The screen of tool calls: what keys do there, and calls that are run again.
-//! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
+//! The screen of tool calls: its keys, and reruns of calls.
+//! Not for: which calls are listed (`model`), marks on results (`acts`), or approvals (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
 use crate::domain::base::failure::Failure;
@@ -139,10 +139,7 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
         RerunState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
-            let text = format!(
-                "{name} ran again: {how}. The result is in no message; {key} inserts it into \
-                yours."
-            );
+            let text = format!("{name} ran again: {how}. No message contains the result; {key} inserts it into yours.");
             model.status.say(Severity::Notice, text, model.now);
         }
     }
@@ -154,7 +151,7 @@ pub(crate) fn add(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
-        let text = "No repeated call has finished yet.";
+        let text = "No rerun has finished yet.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let fence = super::model::fence(&text);

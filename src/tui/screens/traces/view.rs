@@ -1,5 +1,5 @@
-//! The tool calls of the branch or the session, the selected one beside the list or alone: arguments, result, what it changed,
-//! what kept it in, what it resolved.
+//! The tool calls of the branch or session, with the selected call beside the list or alone: arguments, result, changed
+//! files, approval, and resolution.
 //! Not for: the small panel (`tools`).
 
 use super::model::{Row, Traces};
@@ -378,7 +378,7 @@ impl CallDetail<'_> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
-            (RerunState::Runs, _) => "It runs.".to_owned(),
+            (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
@@ -428,7 +428,7 @@ fn pretty(args: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
 }
 
-/// A difference in its colours, without the lines that name the files.
+/// A difference in its colors, without the lines that name the files.
 pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for line in change.unified(AROUND).lines().skip(2) {

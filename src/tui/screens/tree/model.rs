@@ -1,5 +1,6 @@
-//! What is shown of a session's tree: stretches, folded or filtered, and the selected one.
-//! Not for: what is a stretch (`model_rows`), single messages (`conversation`), or the list of branches (`chat::model::branches`).
+//! The displayed tree of a session: runs of messages, folded or filtered, and the selected run.
+//! Not for: computing the runs (`model_rows`), single messages (`conversation`), or the list of branches
+//! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
 use crate::domain::base::ids::NodeId;

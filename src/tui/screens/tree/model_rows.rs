@@ -1,9 +1,10 @@
-//! The stretches of a session's tree, worked out once and grown with it: what comes at the end of a stretch lengthens it; only
-//! where branches turn off anew, or another one is stood on, everything is worked out again.
-//! Not for: what is shown of it, folded or filtered (`model`).
+//! The rows of a session's tree, computed once and extended as the tree grows: a message at the end of a run lengthens
+//! the run. Only a new fork or a switch of branches causes a complete recomputation.
+//! Not for: folding and filtering (`model`).
 //!
-//! A stretch ends where the tree parts, where a branch stands, or at a leaf. What goes on along the branch stood on stays at
-//! its indentation; the other ways stand before it, one step further in. So depth counts turnings and not messages.
+//! A row is a run of messages. It ends at a fork, at the head of a branch, or at a leaf. The continuation along the
+//! current branch keeps its indentation; the other children come before it, one level deeper. So the depth counts
+//! forks, not messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;

@@ -1,5 +1,5 @@
-//! The whole tree of the session: opening it, folding, filtering, going to a place of it.
-//! Not for: the rows (`model::tree`), or the branches panel.
+//! The whole tree of the session: opening it, folding, filtering, and going to a message.
+//! Not for: the rows (`model_rows`), or the branches panel.
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;

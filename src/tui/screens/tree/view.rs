@@ -1,4 +1,4 @@
-//! The whole tree of the session, full screen. Only the rows in view are made.
+//! The whole tree of the session, full screen. Only visible rows are made.
 //!
 //! ```text
 //! ┌ Tree of Bees and wasps ──────────────────────────────────┐
@@ -7,7 +7,7 @@
 //! │ ● And wasps?                      main ◀  6 messages      │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: what is a row (`model::tree`).
+//! Not for: computing the rows (`model_rows`).
 
 use super::model::{Row, TreeScreen, title, title_is_whole};
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! What the calls came to, as charts: which columns are seen, and which call is selected.
-//! Not for: the figures (`domain::call::ledger`) or their look (`view`).
+//! The usage of calls, as charts: the visible columns and the selected call.
+//! Not for: the figures (`domain::call::ledger`), or their appearance (`view`).
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};

@@ -1,5 +1,5 @@
-//! The charts of what calls came to: asking for the figures, going from one to its call.
-//! Not for: moving about in them (`update::travel`).
+//! The usage charts: requesting the figures, and going to a call.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;

@@ -1,9 +1,9 @@
-//! What the calls came to, call by call: five charts over the same columns, and the selected call's figures.
+//! The usage of calls, call by call: five charts over the same columns, and the selected call's figures.
 //!
 //! ```text
-//! ┌ What calls came to: main ────────────────────────────────┐
+//! ┌ Usage: main ─────────────────────────────────────────────┐
 //! │ tokens in    sum 45,231  mean 3,015  highest 5,213  4,980 │
-//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are told by the server, ░ is our estimate
+//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are reported by the server, ░ is an estimate
 //! │ tokens out …                                              │
 //! │ ──────────────^────────────────────────────────────────── │
 //! │ call 15 of 16, turn 12 …                                  │
@@ -182,8 +182,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf:
 fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     let place = if whole { "in this session" } else { "on this branch" };
     let words = format!(
-        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the error \
-            of our estimate. Figures that a server does not report stay unknown."
+        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the estimate \
+            error. Values that a server does not report are shown as unknown."
     );
     paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
@@ -330,7 +330,11 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
     if est {
-        let words = format!("{} marks our estimate where the server reports nothing; ? is unknown.", glyphs.empty);
+        let words = format!(
+            "{} marks an estimate of a value that the server did not report; ? is \
+            unknown.",
+            glyphs.empty
+        );
         rows.extend(Flow::plain(&words, width, Ink::Dim));
     }
     paint::lines(look.theme, &rows, room, buf);

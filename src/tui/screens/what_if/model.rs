@@ -1,5 +1,5 @@
-//! The next call under other settings, side by side, as a list to choose from.
-//! Not for: working it out (the engine does).
+//! The next request under other settings, side by side, as a list to choose from.
+//! Not for: computing it (the engine).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;

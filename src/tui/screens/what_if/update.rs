@@ -1,5 +1,5 @@
-//! The next call under other settings: asking for them, taking one.
-//! Not for: moving about in the list (`update::travel`).
+//! The next request under other settings: requesting the alternatives, and applying one.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::WhatIfScreen;
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -1,15 +1,15 @@
-//! The next call under other settings, side by side, and what the selected one gains and loses.
+//! The next request under other settings, side by side, and what the selected alternative adds and removes.
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
 //! │                    est. tokens    change     cost  in  out    │
-//! │ as it stands         5,213              $0.0009           │
-//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens leave columns out
+//! │ current settings     5,213              $0.0009           │
+//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens omit columns
 //! │ mode Off: loses 4 items ───────────────────────────────── │
 //! │ - turn 12  Why does login fail …                      312 │
-//! └ Enter takes it  Esc leaves ──────────────────────────────┘
+//! └ Enter applies  Esc leaves ───────────────────────────────┘
 //! ```
-//! Not for: working it out (the engine) or taking one (`update`).
+//! Not for: computing the alternatives (the engine), or applying one (`update`).
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};

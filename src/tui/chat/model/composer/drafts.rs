@@ -1,5 +1,5 @@
-//! What was written and is not in the composer now: the drafts of other branches, the draft that an edit or an older message
-//! covers, cleared messages.
+//! Drafts that are not in the composer at the moment: drafts of other branches, the draft that an edit or a recalled
+//! message replaces, and cleared messages.
 //! Not for: the text itself (`text`), or storing drafts (`update::composing`).
 
 use super::text::{ReplacedDraft, Saved, visible};

@@ -1,4 +1,4 @@
-//! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
+//! The message being written: its lines, folded pastes, purpose, drafts of other branches, and history.
 //! Not for: sending (`update`) or commands (`slash`).
 
 mod drafts;
