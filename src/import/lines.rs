@@ -1,17 +1,17 @@
 //! Reads a file value by value and returns its sessions piece by piece.
-//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`placement`).
+//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`tree_builder`).
 
-use super::conversation::OpenConversation;
+use super::document::Document;
 use super::json::{self, Object};
 use super::message::Draft;
 use super::notes::Notes;
-use super::placement::{FilePosition, Placement};
 use super::reader::{Reader, Shape, bare, drafted, is_message};
-use super::session::PendingSession;
+use super::session_buffer::SessionBuffer;
 use super::shorten::{MAX_VALUE_BYTES, Shortener};
 use super::source::Source;
 use super::split::{self, Element, Kept, Separator};
 use super::survey::{self, Facts};
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::{BranchPointer, Piece, PieceReader, Report};
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub struct Stream {
     pub(super) stem: String,
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
-    pub(super) pending_sessions: Vec<PendingSession>,
+    pub(super) buffers: Vec<SessionBuffer>,
     /// The weight in memory of what is ready in all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
@@ -57,7 +57,7 @@ pub struct Stream {
     /// The offsets of the lists that follow the one that is being read.
     further: VecDeque<u64>,
     /// The conversation that is being read.
-    pub(super) inside: Option<Box<OpenConversation>>,
+    pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
     /// The index of the session whose messages can be placed further.
     pending: Option<usize>,
@@ -104,13 +104,13 @@ impl Stream {
             stem: if stem == "-" { String::new() } else { stem.to_owned() },
             notes: Notes::default(),
             format: None,
-            pending_sessions: Vec::new(),
+            buffers: Vec::new(),
             weight: 0,
             by_session: HashMap::new(),
             names: (0, 0),
             facts: None,
             further: further.into(),
-            inside: None,
+            document: None,
             out: VecDeque::new(),
             pending: None,
             ending: None,
@@ -132,8 +132,8 @@ impl Stream {
 
     /// Reads one element, places messages that were read, or ends.
     fn step(&mut self) -> io::Result<()> {
-        if let Some(inside) = self.inside.take() {
-            return self.step_inside(inside);
+        if let Some(document) = self.document.take() {
+            return self.step_document(document);
         }
         if let Some(at) = self.pending {
             return self.place_messages(at);
@@ -143,7 +143,7 @@ impl Stream {
         }
         let shape = self.reader.shape;
         let hopeless = self.sessions == 0
-            && self.pending_sessions.is_empty()
+            && self.buffers.is_empty()
             && (self.number >= MAX_UNREADABLE.0 || self.source.place() - shape.start > MAX_UNREADABLE.1);
         if hopeless || self.messages >= self.most {
             let more = if hopeless { 0 } else { split::count(&mut self.source, shape.separator)? };
@@ -239,38 +239,38 @@ impl Stream {
 
     fn message(&mut self, mut object: Object, position: FilePosition, weight: u64) -> io::Result<()> {
         let (session, source, title) = bare(&mut object);
-        let Some(at) = self.pending_session(session, source, title)? else { return Ok(()) };
+        let Some(at) = self.session_buffer(session, source, title)? else { return Ok(()) };
         self.messages += 1;
         let draft = drafted(object, position.number, self.reader.shape.unit, "", &mut self.notes);
-        let pending_session = &mut self.pending_sessions[at];
-        pending_session.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        pending_session.placement.put(Draft { weight, ..draft }, position, &mut self.notes);
+        let session_buffer = &mut self.buffers[at];
+        session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        session_buffer.tree_builder.put(Draft { weight, ..draft }, position, &mut self.notes);
         self.place_messages(at)
     }
 
     fn branch(&mut self, session: Option<String>, pointer: BranchPointer) -> io::Result<()> {
-        let Some(at) = self.pending_session(session, None, None)? else { return Ok(()) };
+        let Some(at) = self.session_buffer(session, None, None)? else { return Ok(()) };
         let bytes = pointer.name.len() + pointer.head.as_ref().map_or(0, String::len) + 100;
-        if self.pending_sessions[at].branches.len() >= MAX_BRANCHES.0 || self.names.1 + bytes > MAX_BRANCHES.1 {
+        if self.buffers[at].branches.len() >= MAX_BRANCHES.0 || self.names.1 + bytes > MAX_BRANCHES.1 {
             self.branches_lost += 1;
             return Ok(());
         }
         self.names.1 += bytes;
-        self.pending_sessions[at].branches.push(pointer);
+        self.buffers[at].branches.push(pointer);
         Ok(())
     }
 
     /// Places the messages of a session, up to one portion.
     fn place_messages(&mut self, at: usize) -> io::Result<()> {
-        let mut pending_session = std::mem::take(&mut self.pending_sessions[at]);
-        let done = self.advance(&mut pending_session)?;
-        self.pending_sessions[at] = pending_session;
+        let mut session_buffer = std::mem::take(&mut self.buffers[at]);
+        let done = self.advance(&mut session_buffer)?;
+        self.buffers[at] = session_buffer;
         self.pending = (!done).then_some(at);
         Ok(())
     }
 
     /// Returns the index of a session, which is added if it is new. `None` if there are too many sessions.
-    fn pending_session(
+    fn session_buffer(
         &mut self,
         session: Option<String>,
         source: Option<String>,
@@ -291,7 +291,7 @@ impl Stream {
         }
         let length = |name: &Option<String>| name.as_ref().map_or(0, String::len);
         self.names.0 += length(&session) + length(&facts.source) + length(&facts.title);
-        if self.pending_sessions.len() >= MAX_SESSIONS.0 || self.names.0 > MAX_SESSIONS.1 {
+        if self.buffers.len() >= MAX_SESSIONS.0 || self.names.0 > MAX_SESSIONS.1 {
             let why = format!(
                 "skipped: pleach reads {} sessions and {} MiB of their names from one file; split it for the rest",
                 MAX_SESSIONS.0,
@@ -300,13 +300,13 @@ impl Stream {
             self.notes.skip(self.place(self.number), why);
             return Ok(None);
         }
-        let at = self.pending_sessions.len();
-        let placement = Placement::new(self.reader.shape.unit, "", facts.tree);
+        let at = self.buffers.len();
+        let tree_builder = TreeBuilder::new(self.reader.shape.unit, "", facts.tree);
         let (source, title) = (facts.source, facts.title);
-        let mut pending_session =
-            PendingSession { session: session.clone(), source, title, placement, ..PendingSession::default() };
-        self.begin(&mut pending_session)?;
-        self.pending_sessions.push(pending_session);
+        let mut session_buffer =
+            SessionBuffer { session: session.clone(), source, title, tree_builder, ..SessionBuffer::default() };
+        self.begin(&mut session_buffer)?;
+        self.buffers.push(session_buffer);
         self.by_session.insert(session, at);
         Ok(Some(at))
     }
@@ -322,7 +322,7 @@ impl Stream {
 
     /// Ends a session, up to one portion, or the file after the last session.
     fn finish(&mut self, at: usize) -> io::Result<()> {
-        let Some(pending_session) = self.pending_sessions.get_mut(at) else {
+        let Some(session_buffer) = self.buffers.get_mut(at) else {
             if self.branches_lost > 0 {
                 let why = format!(
                     "{} branches were skipped: pleach reads {} branches of a session and {} MiB of their names",
@@ -335,21 +335,25 @@ impl Stream {
             self.over = true;
             return Ok(());
         };
-        let mut pending_session = std::mem::take(pending_session);
-        if !self.end(&mut pending_session)? {
-            self.pending_sessions[at] = pending_session;
+        let mut session_buffer = std::mem::take(session_buffer);
+        if !self.end(&mut session_buffer)? {
+            self.buffers[at] = session_buffer;
             return Ok(());
         }
         self.ending = Some(at + 1);
-        let Some(session) = pending_session.begun else { return Ok(()) };
-        let PendingSession { placement, branches, .. } = pending_session;
+        let Some(session) = session_buffer.begun else { return Ok(()) };
+        let SessionBuffer { tree_builder, branches, .. } = session_buffer;
         // Files that this program exported name their current message. In other files the last message is current.
-        let last = placement.count.checked_sub(1).filter(|_| pending_session.source.is_none());
+        let last = tree_builder.count.checked_sub(1).filter(|_| session_buffer.source.is_none());
         let branches = branches.into_iter().map(|pointer| {
-            let head = pointer.head.as_ref().and_then(|id| placement.number(id));
+            let head = pointer.head.as_ref().and_then(|id| tree_builder.number(id));
             (pointer, head)
         });
-        self.out.push_back(Piece::End { session, current: placement.current.or(last), branches: branches.collect() });
+        self.out.push_back(Piece::End {
+            session,
+            current: tree_builder.current.or(last),
+            branches: branches.collect(),
+        });
         Ok(())
     }
 }

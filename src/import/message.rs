@@ -1,5 +1,5 @@
 //! Reads one message object of pleach JSON lines or of OpenAI chat messages, which have the same format.
-//! Not for: connecting messages (`placement`).
+//! Not for: connecting messages (`tree_builder`).
 
 use super::json::{self, Object};
 use super::time;

@@ -6,19 +6,18 @@
 //! its position. Reading is iterative and takes time linear in the size of the file. A file of any size is read piece
 //! by piece: one message is in memory at a time, at most 4 MiB of it whole (`shorten` decides what is kept of a larger
 //! one), and of finished messages only their positions. A conversation that is a document of its own is read the same
-//! way (`conversation`). An import never uses more than 200 MB of memory.
+//! way (`document`). An import never uses more than 200 MB of memory.
 
 mod chatgpt;
-mod conversation;
+mod document;
 mod fingerprint;
 mod json;
 mod lines;
 mod message;
 mod notes;
 mod outline;
-mod placement;
 mod reader;
-mod session;
+mod session_buffer;
 mod shorten;
 mod source;
 mod split;
@@ -27,6 +26,7 @@ mod telegram;
 #[cfg(test)]
 mod telegram_tests;
 mod time;
+mod tree_builder;
 
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::ImportedFile;

@@ -6,9 +6,9 @@ use super::json::{self, Object};
 use super::lines::trimmed;
 use super::message::{self, Draft};
 use super::notes::Notes;
-use super::placement::FilePosition;
 use super::source::Source;
 use super::split::{self, Element, Separator};
+use super::tree_builder::FilePosition;
 use serde_json::Value;
 use std::io;
 
@@ -16,7 +16,7 @@ use std::io;
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) separator: Separator,
-    /// The word for an element in sentences: `line`, `element`, `conversation`, or `chat`.
+    /// The word for an element in sentences: `line`, `element`, `document`, or `chat`.
     pub(super) element: &'static str,
     /// The word for a single message in sentences.
     pub(super) unit: &'static str,

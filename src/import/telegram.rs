@@ -1,11 +1,11 @@
 //! Reads one chat of a Telegram Desktop export (`result.json`). Topics of a forum and chains of replies become lanes.
-//! Not for: finding the chats of a file (`split`), or reading a chat piece by piece (`conversation`).
+//! Not for: finding the chats of a file (`split`), or reading a chat piece by piece (`document`).
 
 use super::json::{self, Object};
 use super::message::{Draft, Parent};
 use super::outline::Outline;
-use super::placement::short;
 use super::time;
+use super::tree_builder::short;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{Content, Part, Role};
 use serde_json::{Value, json};

@@ -1,14 +1,14 @@
 //! Collects the messages of one session as they arrive, and decides when the session begins and when finished messages
 //! are passed on.
-//! Not for: reading messages (`reader`), or their order (`placement`).
+//! Not for: reading messages (`reader`), or their order (`tree_builder`).
 
 use super::chatgpt;
 use super::fingerprint::Fingerprint;
 use super::lines::{JSONL_FORMAT, Stream};
 use super::notes::Notes;
-use super::placement::{FilePosition, Placement};
 use super::split;
 use super::telegram;
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
@@ -17,7 +17,7 @@ const MAX_HELD_WEIGHT: u64 = 4 * PORTION;
 
 /// The messages of one session as they arrive.
 #[derive(Default)]
-pub(super) struct PendingSession {
+pub(super) struct SessionBuffer {
     pub(super) session: Option<String>,
     pub(super) source: Option<String>,
     pub(super) title: Option<String>,
@@ -27,70 +27,70 @@ pub(super) struct PendingSession {
     pub(super) holds: bool,
     /// The session's number, after it has begun.
     pub(super) begun: Option<usize>,
-    pub(super) placement: Placement,
+    pub(super) tree_builder: TreeBuilder,
     pub(super) branches: Vec<BranchPointer>,
 }
 
 impl Stream {
     /// Places messages until a portion is full. Returns whether all are placed.
-    pub(super) fn advance(&mut self, pending_session: &mut PendingSession) -> io::Result<bool> {
-        let before = pending_session.placement.weight;
-        let done = pending_session.placement.run(&mut |position| self.reader.fetch(&mut self.source, position))?;
-        self.weight += pending_session.placement.weight - before;
-        self.begin(pending_session)?;
-        if pending_session.placement.is_full() {
-            self.flush(pending_session);
+    pub(super) fn advance(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
+        let before = session_buffer.tree_builder.weight;
+        let done = session_buffer.tree_builder.run(&mut |position| self.reader.fetch(&mut self.source, position))?;
+        self.weight += session_buffer.tree_builder.weight - before;
+        self.begin(session_buffer)?;
+        if session_buffer.tree_builder.is_full() {
+            self.flush(session_buffer);
         } else if self.weight > MAX_HELD_WEIGHT {
-            self.flush(pending_session);
-            for at in 0..self.pending_sessions.len() {
-                let mut other = std::mem::take(&mut self.pending_sessions[at]);
+            self.flush(session_buffer);
+            for at in 0..self.buffers.len() {
+                let mut other = std::mem::take(&mut self.buffers[at]);
                 self.flush(&mut other);
-                self.pending_sessions[at] = other;
+                self.buffers[at] = other;
             }
         }
         Ok(done)
     }
 
     /// Ends a session, up to one portion. Returns whether it is complete.
-    pub(super) fn end(&mut self, pending_session: &mut PendingSession) -> io::Result<bool> {
-        let before = pending_session.placement.weight;
-        let done = pending_session
-            .placement
+    pub(super) fn end(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
+        let before = session_buffer.tree_builder.weight;
+        let done = session_buffer
+            .tree_builder
             .end(&mut self.notes, &mut |position| self.reader.fetch(&mut self.source, position))?;
-        self.weight += pending_session.placement.weight - before;
-        self.begin(pending_session)?;
-        self.flush(pending_session);
+        self.weight += session_buffer.tree_builder.weight - before;
+        self.begin(session_buffer)?;
+        self.flush(session_buffer);
         if done {
-            self.weight -= std::mem::take(&mut pending_session.placement.weight);
+            self.weight -= std::mem::take(&mut session_buffer.tree_builder.weight);
         }
         Ok(done)
     }
 
     /// Passes on the messages that are ready.
-    fn flush(&mut self, pending_session: &mut PendingSession) {
-        if let Some(session) = pending_session.begun.filter(|_| !pending_session.placement.ready.is_empty()) {
-            self.weight -= std::mem::take(&mut pending_session.placement.weight);
-            let records = std::mem::take(&mut pending_session.placement.ready);
+    fn flush(&mut self, session_buffer: &mut SessionBuffer) {
+        if let Some(session) = session_buffer.begun.filter(|_| !session_buffer.tree_builder.ready.is_empty()) {
+            self.weight -= std::mem::take(&mut session_buffer.tree_builder.weight);
+            let records = std::mem::take(&mut session_buffer.tree_builder.ready);
             self.out.push_back(Piece::Records { session, records });
         }
     }
 
     /// Begins a session as soon as it has content.
-    pub(super) fn begin(&mut self, pending_session: &mut PendingSession) -> io::Result<()> {
-        pending_session.name_by_first();
-        let holds = match pending_session.format {
-            Some(chatgpt::FORMAT | telegram::FORMAT) => !pending_session.placement.ready.is_empty(),
-            _ => pending_session.source.is_some() || pending_session.holds || pending_session.placement.is_full(),
+    pub(super) fn begin(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<()> {
+        session_buffer.name_by_first();
+        let holds = match session_buffer.format {
+            Some(chatgpt::FORMAT | telegram::FORMAT) => !session_buffer.tree_builder.ready.is_empty(),
+            _ => session_buffer.source.is_some() || session_buffer.holds || session_buffer.tree_builder.is_full(),
         };
-        if pending_session.begun.is_some() || !holds {
+        if session_buffer.begun.is_some() || !holds {
             return Ok(());
         }
-        let format = pending_session.format.or(self.format).unwrap_or(JSONL_FORMAT);
-        let (session, title) = (pending_session.session.take(), pending_session.title.take());
+        let format = session_buffer.format.or(self.format).unwrap_or(JSONL_FORMAT);
+        let (session, title) = (session_buffer.session.take(), session_buffer.title.take());
         let nameless =
-            session.is_none() && (pending_session.source.is_none() || (title.is_none() && self.stem.is_empty()));
-        let begun = if nameless { Some(self.beginning(pending_session)?) } else { None };
-        let source = match (&pending_session.source, &session, &begun) {
+            session.is_none() && (session_buffer.source.is_none() || (title.is_none() && self.stem.is_empty()));
+        let begun = if nameless { Some(self.fingerprint(session_buffer)?) } else { None };
+        let source = match (&session_buffer.source, &session, &begun) {
             (Some(source), ..) => source.clone(),
             (None, Some(id), _) => format!("{format}:{id}"),
             (None, None, begun) => format!("{format}:{}", begun.as_ref().map_or("", |(hash, _)| hash.as_str())),
@@ -98,10 +98,10 @@ impl Stream {
         let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
         let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
         // From here on, only its presence matters.
-        if let Some(source) = &mut pending_session.source {
+        if let Some(source) = &mut session_buffer.source {
             *source = String::new();
         }
-        pending_session.begun = Some(self.sessions);
+        session_buffer.begun = Some(self.sessions);
         self.out.push_back(Piece::Begin { session: self.sessions, source, title });
         self.sessions += 1;
         Ok(())
@@ -110,8 +110,8 @@ impl Stream {
     /// Returns a hash that identifies a session without a name, and the session's first question. Reads its messages
     /// once more, up to the first answer or the maximum number of messages, because a file with only questions may have
     /// no end.
-    fn beginning(&mut self, pending_session: &PendingSession) -> io::Result<(String, Option<String>)> {
-        let mut placement = Placement::new("", "", pending_session.placement.tree);
+    fn fingerprint(&mut self, session_buffer: &SessionBuffer) -> io::Result<(String, Option<String>)> {
+        let mut tree_builder = TreeBuilder::new("", "", session_buffer.tree_builder.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);
         self.source.seek_to(shape.start)?;
         let (mut hash, mut number, mut notes) = (Fingerprint::default(), 0, Notes::default());
@@ -123,15 +123,15 @@ impl Stream {
                 let position = FilePosition { place: element.place, number };
                 let Some(draft) = self.reader.nameless(&element, number) else { continue };
                 drop(element);
-                placement.put(draft, position, &mut notes);
+                tree_builder.put(draft, position, &mut notes);
             } else {
                 over = true;
             }
             loop {
                 let fetch = &mut |position| self.reader.fetch(&mut self.source, position);
-                let done = if over { placement.end(&mut notes, fetch)? } else { placement.run(fetch)? };
-                placement.weight = 0;
-                if placement.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
+                let done = if over { tree_builder.end(&mut notes, fetch)? } else { tree_builder.run(fetch)? };
+                tree_builder.weight = 0;
+                if tree_builder.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
                     break;
                 }
             }

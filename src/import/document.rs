@@ -6,13 +6,13 @@ use super::chatgpt::{self, Nodes};
 use super::json::{self, Object};
 use super::lines::{MAX_MESSAGES, OPENAI_FORMAT, Stream, trimmed};
 use super::outline::{Found, Outline};
-use super::placement::{FilePosition, Placement};
 use super::reader::{Reader, Shape, drafted};
-use super::session::PendingSession;
+use super::session_buffer::SessionBuffer;
 use super::source::Source;
 use super::split::{self, Element, Kept, Separator};
 use super::survey;
 use super::telegram::{self, Chat};
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
 use memchr::memmem;
@@ -20,12 +20,12 @@ use serde_json::Value;
 use std::io::{self, Cursor};
 
 /// A conversation that is being read.
-pub(super) struct OpenConversation {
+pub(super) struct Document {
     /// The reader to continue with after the conversation.
     outer: Reader,
     back: ResumePoint,
     place: String,
-    pending_session: PendingSession,
+    session_buffer: SessionBuffer,
     /// The id of the current message, if the file names one.
     current: Option<String>,
     /// What is known of a chat of Telegram.
@@ -106,37 +106,37 @@ impl Stream {
         let shape = Shape { separator, element: unit, unit, start, account: false };
         let prefix = format!("{place}, ");
         let (mut chat, mut nodes) = (None, None);
-        let pending_session = if mapping {
-            let pending_session = self.mapped(&mut object, &prefix, place);
-            nodes = Some(Nodes::of(&mut self.source, start, &pending_session.placement.prefix, &mut self.notes)?);
-            pending_session
+        let session_buffer = if mapping {
+            let session_buffer = self.mapped(&mut object, &prefix, place);
+            nodes = Some(Nodes::of(&mut self.source, start, &session_buffer.tree_builder.prefix, &mut self.notes)?);
+            session_buffer
         } else if self.reader.shape.account || telegram::is_chat(&object) {
             let telegram::About { source, title, chat: read } = telegram::about(&mut object);
             chat = Some(read);
             let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
-            let placement = Placement::new(unit, &prefix, false);
-            PendingSession {
+            let tree_builder = TreeBuilder::new(unit, &prefix, false);
+            SessionBuffer {
                 source: Some(source),
                 title: Some(title),
-                placement,
+                tree_builder,
                 format: Some(telegram::FORMAT),
-                ..PendingSession::default()
+                ..SessionBuffer::default()
             }
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
-            let placement = Placement::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            PendingSession { session, title, placement, format: Some(OPENAI_FORMAT), ..PendingSession::default() }
+            let tree_builder = TreeBuilder::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
+            SessionBuffer { session, title, tree_builder, format: Some(OPENAI_FORMAT), ..SessionBuffer::default() }
         };
-        self.format.get_or_insert(pending_session.format.unwrap_or(OPENAI_FORMAT));
+        self.format.get_or_insert(session_buffer.format.unwrap_or(OPENAI_FORMAT));
         self.source.seek_to(start)?;
         let outer = std::mem::replace(&mut self.reader, Reader { shape, inside: true, nodes });
         let current = if mapping { json::id(&mut object, "current_node") } else { None };
-        self.inside = Some(Box::new(OpenConversation {
+        self.document = Some(Box::new(Document {
             outer,
             back,
             place: place.to_owned(),
-            pending_session,
+            session_buffer,
             current,
             chat,
             messages: 0,
@@ -149,83 +149,85 @@ impl Stream {
     }
 
     /// Makes the state for a `ChatGPT` conversation with these fields.
-    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> PendingSession {
+    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> SessionBuffer {
         let id = json::id(object, "conversation_id").or_else(|| json::id(object, "id"));
         let title = json::text(object, "title").filter(|title| !title.trim().is_empty());
         let title = title.unwrap_or_else(|| if self.stem.is_empty() { "Imported".into() } else { self.stem.clone() });
         let prefix = id.as_ref().map_or_else(|| prefix.to_owned(), |id| format!("{place} ({id}), "));
         let source = id.map(|id| format!("{}:{id}", chatgpt::FORMAT));
-        let placement = Placement::new("node", &prefix, true);
-        PendingSession {
+        let tree_builder = TreeBuilder::new("node", &prefix, true);
+        SessionBuffer {
             source,
             title: Some(title),
-            placement,
+            tree_builder,
             format: Some(chatgpt::FORMAT),
-            ..PendingSession::default()
+            ..SessionBuffer::default()
         }
     }
 
     /// Reads one message of the conversation, places messages that were read, or ends the conversation.
-    pub(super) fn step_inside(&mut self, mut inside: Box<OpenConversation>) -> io::Result<()> {
-        if !inside.settled {
-            inside.settled = self.advance(&mut inside.pending_session)?;
-        } else if !inside.over {
-            self.read_inside(&mut inside)?;
-        } else if self.end(&mut inside.pending_session)? {
-            return self.leave(*inside);
+    pub(super) fn step_document(&mut self, mut document: Box<Document>) -> io::Result<()> {
+        if !document.settled {
+            document.settled = self.advance(&mut document.session_buffer)?;
+        } else if !document.over {
+            self.read_document(&mut document)?;
+        } else if self.end(&mut document.session_buffer)? {
+            return self.leave(*document);
         }
-        self.inside = Some(inside);
+        self.document = Some(document);
         Ok(())
     }
 
-    fn read_inside(&mut self, inside: &mut OpenConversation) -> io::Result<()> {
+    fn read_document(&mut self, document: &mut Document) -> io::Result<()> {
         let draft = if let Some(nodes) = &mut self.reader.nodes {
             let Some(position) = nodes.next() else {
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             };
             nodes
-                .draft(&mut self.source, position, &inside.pending_session.placement.prefix, &mut self.notes)?
+                .draft(&mut self.source, position, &document.session_buffer.tree_builder.prefix, &mut self.notes)?
                 .map(|draft| (draft, position))
         } else {
-            if self.messages + inside.messages >= MAX_MESSAGES {
+            if self.messages + document.messages >= MAX_MESSAGES {
                 let more = split::count(&mut self.source, Separator::Array)?;
                 if more > 0 {
                     let why = format!(
                         "{more} messages were skipped: pleach reads {MAX_MESSAGES}; split the \
                         file for the rest"
                     );
-                    self.notes
-                        .skip(format!("{}message {}", inside.pending_session.placement.prefix, inside.number + 1), why);
+                    self.notes.skip(
+                        format!("{}message {}", document.session_buffer.tree_builder.prefix, document.number + 1),
+                        why,
+                    );
                 }
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             }
             let Some(element) = split::next(&mut self.source, Separator::Array)? else {
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             };
-            inside.number += 1;
-            self.draft_inside(&element, inside).map(|draft| {
+            document.number += 1;
+            self.draft_document(&element, document).map(|draft| {
                 let draft = super::message::Draft { weight: element.weight, ..draft };
-                (draft, FilePosition { place: element.place, number: inside.number })
+                (draft, FilePosition { place: element.place, number: document.number })
             })
         };
         let Some((draft, position)) = draft else { return Ok(()) };
-        inside.messages += 1;
-        inside.pending_session.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        inside.pending_session.placement.put(draft, position, &mut self.notes);
-        inside.settled = false;
+        document.messages += 1;
+        document.session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        document.session_buffer.tree_builder.put(draft, position, &mut self.notes);
+        document.settled = false;
         Ok(())
     }
 
-    fn draft_inside(&mut self, element: &Element, inside: &mut OpenConversation) -> Option<super::message::Draft> {
-        let prefix = &inside.pending_session.placement.prefix;
-        let place = format!("{prefix}message {}", inside.number);
+    fn draft_document(&mut self, element: &Element, document: &mut Document) -> Option<super::message::Draft> {
+        let prefix = &document.session_buffer.tree_builder.prefix;
+        let place = format!("{prefix}message {}", document.number);
         match self.value(element, &place)? {
-            Value::Object(object) => match &mut inside.chat {
-                Some(chat) => chat.draft(object, inside.number).map_err(|why| self.notes.skip(place, why)).ok(),
-                None => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            Value::Object(object) => match &mut document.chat {
+                Some(chat) => chat.draft(object, document.number).map_err(|why| self.notes.skip(place, why)).ok(),
+                None => Some(drafted(object, document.number, "message", prefix, &mut self.notes)),
             },
             other => {
                 self.notes.skip(place, format!("it is {}, not an object", json::kind(&other)));
@@ -234,8 +236,8 @@ impl Stream {
         }
     }
 
-    fn leave(&mut self, inside: OpenConversation) -> io::Result<()> {
-        let OpenConversation { outer, back, place, pending_session, current, truncated, .. } = inside;
+    fn leave(&mut self, document: Document) -> io::Result<()> {
+        let Document { outer, back, place, session_buffer, current, truncated, .. } = document;
         self.reader = outer;
         match back {
             ResumePoint::To(source) => self.source = *source,
@@ -247,26 +249,26 @@ impl Stream {
         if truncated {
             self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
         }
-        let Some(session) = pending_session.begun else {
-            if pending_session.format == Some(chatgpt::FORMAT) {
+        let Some(session) = session_buffer.begun else {
+            if session_buffer.format == Some(chatgpt::FORMAT) {
                 self.notes.skip(place, "the conversation has no messages");
             }
             return Ok(());
         };
         let current =
-            current.and_then(|id| pending_session.placement.number(&id)).or(pending_session.placement.current);
-        let current = current.or_else(|| pending_session.placement.count.checked_sub(1));
+            current.and_then(|id| session_buffer.tree_builder.number(&id)).or(session_buffer.tree_builder.current);
+        let current = current.or_else(|| session_buffer.tree_builder.count.checked_sub(1));
         self.out.push_back(Piece::End { session, current, branches: Vec::new() });
         Ok(())
     }
 }
 
-impl PendingSession {
+impl SessionBuffer {
     /// Identifies a conversation of an export that has no id by its first node.
     pub(super) fn name_by_first(&mut self) {
         if self.format == Some(chatgpt::FORMAT)
             && self.source.is_none()
-            && let Some(first) = self.placement.ready.first()
+            && let Some(first) = self.tree_builder.ready.first()
         {
             let hash = Fields::new("chatgpt").text(&first.record.id).finish().to_string();
             self.source = Some(format!("{}:{}", chatgpt::FORMAT, &hash[..20]));

@@ -65,9 +65,9 @@ enum Next {
     Chain(u32),
 }
 
-/// The state of the placement.
+/// The state of the tree that is being built.
 #[derive(Default)]
-pub(super) struct Placement {
+pub(super) struct TreeBuilder {
     /// The word for a message in sentences.
     pub(super) unit: &'static str,
     /// The prefix of a message's position in sentences.
@@ -99,8 +99,8 @@ pub(super) struct Placement {
     call_matcher: CallMatcher,
 }
 
-impl Placement {
-    /// Makes a placement for messages called `unit`, with `prefix` before their positions. `tree` tells whether any
+impl TreeBuilder {
+    /// Makes a builder for messages called `unit`, with `prefix` before their positions. `tree` tells whether any
     /// message names its parent.
     pub(super) fn new(unit: &'static str, prefix: &str, tree: bool) -> Self {
         Self { unit, prefix: prefix.to_owned(), tree, ..Self::default() }
