@@ -35,7 +35,7 @@ use view::cache::Cache;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while an answer arrives, for a person who wants little motion.
+/// The same while an answer arrives, if reduced motion is set.
 const CALM: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const GROUND: Duration = Duration::from_millis(80);

@@ -104,7 +104,7 @@ pub enum EngineMsg {
     Event(Box<Event>),
     /// An event from the engine of a tour, with the tour's number.
     TourEvent(u64, Box<Event>),
-    /// The engine's thread ended by itself: nothing works any more.
+    /// The engine's thread ended; nothing works without it.
     Gone,
 }
 
@@ -147,7 +147,7 @@ pub struct Fresh {
     pub asked: bool,
 }
 
-/// Something that the run loop carries out.
+/// A command that the run loop executes.
 #[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
 pub enum Cmd {
@@ -186,12 +186,12 @@ pub enum FileCmd {
     Reload(bool),
 }
 
-/// What kind of messages were taken in since the last frame.
+/// The kind of the messages handled since the last frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// At least one was a person's input.
+    /// Whether at least one was a person's input.
     pub(crate) pressed: bool,
-    /// All of them only bring words of an answer.
+    /// Whether all of them only contain text of an answer.
     pub(crate) words: bool,
 }
 

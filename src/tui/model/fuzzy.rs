@@ -5,7 +5,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::fmt;
 
-/// Typed words, prepared for matching many texts.
+/// A typed query, prepared for matching many texts.
 pub struct Fuzzy {
     pattern: Pattern,
     matcher: Matcher,
@@ -19,7 +19,7 @@ impl fmt::Debug for Fuzzy {
     }
 }
 
-/// How well a text fits. Higher is better; scores of one [`Fuzzy`] can be compared.
+/// How well a text matches. Higher is better; scores of one [`Fuzzy`] can be compared.
 pub type Score = u32;
 
 impl Fuzzy {

@@ -1,4 +1,4 @@
-//! Sentences for the person: notices that disappear by themselves, and alarms that stay until Esc.
+//! Notices, which disappear by themselves, and alarms, which stay until Esc.
 //! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ pub const WAITING: &str = "waiting";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
-/// The severity of a sentence.
+/// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     /// It disappears by itself.
@@ -21,20 +21,20 @@ pub enum Severity {
     Alarm,
 }
 
-/// One sentence.
+/// A message to the person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusMessage {
-    /// The sentence, unsanitised.
+    /// The text, not sanitized.
     pub text: String,
     /// Its severity.
     pub weight: Severity,
-    /// When it disappears, if by itself.
+    /// When it disappears, in milliseconds of the model's clock; None if it stays.
     pub until: Option<u64>,
-    /// Its topic. A newer sentence on the same topic replaces it.
+    /// Its topic. A newer message on the same topic replaces it.
     pub topic: Option<&'static str>,
 }
 
-/// All current sentences, newest last.
+/// All current messages, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     said: VecDeque<StatusMessage>,
@@ -43,23 +43,23 @@ pub struct Status {
 }
 
 impl Status {
-    /// Adds a sentence.
+    /// Adds a message.
     pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
         self.put(weight, text.into(), now, None);
     }
 
-    /// Reports progress on a topic, in place of the previous sentence on it.
+    /// Reports progress on a topic, replacing the previous message on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
         self.put(Severity::Notice, text.into(), now, Some(topic));
     }
 
-    /// Reports something on a topic that stays until the topic ends or a person dismisses it.
+    /// Adds an alarm on a topic; it stays until the topic ends or a person dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.put(Severity::Alarm, text.into(), now, Some(topic));
     }
 
-    /// Removes the sentence on a topic.
+    /// Removes the message on a topic.
     pub fn end(&mut self, topic: &'static str) {
         self.said.retain(|said| said.topic != Some(topic));
     }
@@ -81,19 +81,19 @@ impl Status {
         }
     }
 
-    /// The sentence that is shown: the newest alarm, else the newest sentence.
+    /// The displayed message: the newest alarm, or else the newest message.
     #[must_use]
     pub fn shown(&self) -> Option<&StatusMessage> {
         self.said.iter().rev().find(|said| said.weight == Severity::Alarm).or_else(|| self.said.back())
     }
 
-    /// How many other sentences there are.
+    /// Number of the other messages.
     #[must_use]
     pub fn more(&self) -> usize {
         self.said.len().saturating_sub(1)
     }
 
-    /// Dismisses the shown sentence. False when there is none.
+    /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
         let alarm = self.said.iter().rposition(|said| said.weight == Severity::Alarm);
         match alarm.or_else(|| self.said.len().checked_sub(1)) {
@@ -102,28 +102,28 @@ impl Status {
         }
     }
 
-    /// The number of failures reported so far.
+    /// Number of failures reported so far.
     #[must_use]
     pub fn troubles(&self) -> u64 {
         self.troubles
     }
 
-    /// Removes sentences that disappear by themselves, because another screen opens.
+    /// Removes messages that disappear by themselves, because another screen opens.
     pub fn settle(&mut self) {
         self.said.retain(|said| said.until.is_none());
     }
 
-    /// Removes a sentence that is no longer true.
+    /// Removes a message that is no longer true.
     pub fn retract(&mut self, text: &str) {
         self.said.retain(|said| said.text != text);
     }
 
-    /// Removes sentences whose time is over.
+    /// Removes messages whose time has passed.
     pub fn pass(&mut self, now: u64) {
         self.said.retain(|said| said.until.is_none_or(|until| until > now));
     }
 
-    /// When the next sentence disappears by itself.
+    /// When the next message disappears.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.said.iter().filter_map(|said| said.until).min()

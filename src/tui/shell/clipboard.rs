@@ -1,5 +1,5 @@
-//! Copying: by a program of this machine where one is there, else by the terminal, else into a file; and it says which.
-//! Not for: what is copied.
+//! Copies a text by a program of this machine, or else by the terminal, or else into a file, and reports how.
+//! Not for: choosing the text.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;
@@ -9,15 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to have copied.
+/// How long a copying program may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A program that copies what it reads.
+/// A program that copies its standard input to the clipboard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Tool {
     name: &'static str,
     args: &'static [&'static str],
-    /// It wants UTF-16.
+    /// Whether it expects UTF-16.
     wide: bool,
 }
 
@@ -31,8 +31,8 @@ const XCLIP: Tool = tool("xclip", &["-selection", "clipboard", "-in"]);
 const XSEL: Tool = tool("xsel", &["--clipboard", "--input"]);
 const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 
-/// Copies a text without what a terminal would act on or nobody would see, and says how. May take a while: not for the
-/// screen's thread where [`native`] is something.
+/// Copies a text without control characters and invisible characters, and describes how. If [`native`] found a program
+/// this may take a while, so it must not run on the screen's thread.
 pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let (text, left) = Safe::copied(text);
     let by = native.filter(|native| give(native, &text).is_ok());
@@ -47,15 +47,14 @@ pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     }
 }
 
-/// A program that is there.
+/// A copying program that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     tool: Tool,
     path: PathBuf,
 }
 
-/// The program that reaches the clipboard of the screen at which the person sits, if there is one. Over SSH that is the
-/// terminal's alone.
+/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH only the terminal does.
 pub(crate) fn native() -> Option<Native> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let path = std::env::var_os("PATH")?;
@@ -66,7 +65,7 @@ pub(crate) fn native() -> Option<Native> {
     tools(&set).into_iter().find_map(there)
 }
 
-/// The programs that may be asked, best first, by what the environment says.
+/// The programs to try according to the environment, best first.
 fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
     if set("SSH_CONNECTION") || set("SSH_TTY") {
         return Vec::new();
@@ -100,7 +99,7 @@ fn give(native: &Native, text: &str) -> std::io::Result<()> {
         text.as_bytes().to_vec()
     };
     let pipe = child.stdin.take();
-    // A program that reads nothing must not hold us for ever.
+    // A separate thread writes, so that a program that reads nothing cannot block this one.
     let writer = thread::Builder::new().name("copy".to_owned()).spawn(move || match pipe {
         Some(mut pipe) => pipe.write_all(&bytes),
         None => Ok(()),

@@ -1,5 +1,6 @@
-//! The configuration as the workbench reads it: at the start, and again when a file of it was written or a person asks.
-//! Not for: the engine's part of it (`ProgramRequest::Reload`), or noticing that a file was written (`watch`).
+//! The configuration of the workbench: loaded at the start, and again when one of its files was written or a person
+//! asks.
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or watching the files (`watch`).
 
 use crate::config::folder::FOLDER_FILE;
 use crate::config::keys::keymap::Keymap;
@@ -11,7 +12,7 @@ use crate::tui::msg::Fresh;
 use crate::tui::theme::{Theme, Themes};
 use std::path::{Path, PathBuf};
 
-/// The key table and the themes of a configuration, with sentences about what is wrong in the themes.
+/// Loads the key table and the themes, with a message for each problem in the themes.
 pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
     let own = std::fs::read_to_string(config.paths.keymap_file()).ok();
     let (texts, mut problems) = themes::load(&config.paths.themes_dir());
@@ -25,20 +26,21 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
-/// Whether the ground is light, by the variable that some terminals set: `foreground;background` as numbers of colours.
+/// Whether the background is light, by the variable `COLORFGBG` that some terminals set: `foreground;background` as
+/// color numbers.
 pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
     (number < 16).then_some(matches!(number, 7 | 9..=15))
 }
 
-/// Whether the terminal can be asked: some show the question.
+/// Whether the terminal may be asked for its background; some print the question.
 pub(crate) fn may_ask(config: &Config) -> bool {
     let term = config.env.get("TERM").unwrap_or_default();
     config.env.get("NO_COLOR").is_none() && !matches!(term.as_str(), "" | "dumb" | "linux")
 }
 
-/// The configuration, read again when its files are others than they were.
+/// The loaded configuration, with a digest of its files.
 #[derive(Debug)]
 pub(crate) struct Reading {
     config: Config,
@@ -51,7 +53,7 @@ impl Reading {
         Self { config, digest }
     }
 
-    /// The folders with the names of files that matter there.
+    /// The folders to watch, each with the names of the files that matter there.
     pub(crate) fn folders(&self) -> Vec<(PathBuf, Vec<String>)> {
         let paths = &self.config.paths;
         let named = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -62,13 +64,13 @@ impl Reading {
             (paths.policies_dir(), Vec::new()),
             (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
         ];
-        // What is said to the folder's settings in another window.
+        // Decisions about the folder's settings that are made in another window.
         folders.extend(self.config.watched_record().map(|(folder, name)| (folder, vec![name])));
         folders
     }
 
-    /// Reads again. Nothing where no file is another than before and nobody `asked`; an error is a sentence with the place
-    /// of the fault.
+    /// Loads the configuration again. Returns None if no file changed and nobody `asked`; an error is a message with
+    /// its position.
     pub(crate) fn again(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
         let now = digest(&self.config);
         if now == self.digest && !asked {
@@ -79,7 +81,7 @@ impl Reading {
             Ok(config) => config,
             Err(why) => return Some(Err(format!("{why} {}", why.hint()).trim_end().to_owned())),
         };
-        // The store stays the one that is open.
+        // The store that is open stays in use.
         config.paths.store.clone_from(&self.config.paths.store);
         let (keys, all, mut notes) = look(&config, light);
         if config.folder != self.config.folder {
@@ -97,7 +99,7 @@ impl Reading {
         Some(Ok((fresh, all)))
     }
 
-    /// Writes a theme into the person's file, and says where.
+    /// Writes a theme into the person's settings and returns where.
     pub(crate) fn keep_theme(&mut self, name: &str) -> Result<String, String> {
         self.config.save_theme(name).map_err(|why| format!("{why} The theme lasts until you quit."))?;
         self.digest = digest(&self.config);
@@ -107,13 +109,13 @@ impl Reading {
         Ok(format!("Theme {name}, saved in {file}.{but}"))
     }
 
-    /// Where it is remembered how the screen was arranged.
+    /// The file that stores the arrangement of the screen.
     pub(crate) fn screen_file(&self) -> PathBuf {
         self.config.paths.screen_file()
     }
 }
 
-/// A digest of all files that the configuration is read from.
+/// Digest of all files that the configuration is loaded from.
 fn digest(config: &Config) -> Hash {
     let paths = &config.paths;
     let mut files =
@@ -186,7 +188,7 @@ mod tests {
         std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
         std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        // The open store stands there in the program.
+        // The program has opened its store there.
         std::fs::create_dir_all(&reading.config.paths.data_dir).unwrap();
         let (to, touched) = std::sync::mpsc::channel();
         super::super::watch::watch(reading.folders(), to);

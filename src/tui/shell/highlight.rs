@@ -1,5 +1,5 @@
-//! Colours of code, worked out beside the screen: which words of a line are keywords, strings, comments and so on.
-//! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
+//! Highlights code on a thread of its own: which words of a line are keywords, strings, comments, and so on.
+//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};
@@ -11,14 +11,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// Lines after which the state of a block is kept, so that going on there does not begin at its first line.
+/// The parser's state is kept after every so many lines, so that continuing a block does not start at its first line.
 const STEP: usize = 200;
-/// States that are kept.
+/// How many states are kept.
 const STATES: usize = 64;
-/// Jobs that wait at most; the oldest go first, since nobody looks at them any more.
+/// How many jobs may wait; the oldest are dropped, since their code is no longer visible.
 const WAITING: usize = 16;
 
-/// What scopes mean, the first that fits a scope counts.
+/// The inks of scopes; the first matching prefix counts.
 const MEANINGS: &[(&str, Ink)] = &[
     ("comment", Ink::Comment),
     ("string", Ink::Literal),
@@ -40,7 +40,7 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colours code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
+/// Starts the highlighter's thread. Its results reach the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
@@ -70,7 +70,7 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
     }
 }
 
-/// Reads code of many languages.
+/// A highlighter for many languages.
 pub struct Highlighter {
     languages: SyntaxSet,
     meanings: Vec<(Scope, Ink)>,
@@ -86,8 +86,8 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Works out the colours of a job's lines from its first unknown one on, and tells them by parts. A language that
-    /// nobody knows has no colours.
+    /// Highlights a job's lines from its first unknown one on, and sends them in parts. An unknown language has no
+    /// colors.
     pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
             tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
@@ -134,7 +134,7 @@ impl Highlighter {
         self.languages.find_syntax_by_token(name)
     }
 
-    /// The pieces of one line. A line that cannot be read has none.
+    /// The pieces of one line; none if it cannot be parsed.
     fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> HighlightedLine {
         let whole = format!("{line}\n");
         let Ok(ops) = state.parse_line(&whole, &self.languages) else { return HighlightedLine::from([]) };

@@ -1,5 +1,5 @@
-//! Key, paste and size events of the terminal, read by a thread of their own and turned into messages.
-//! Not for: what keys mean (the key table) or signals (`system`).
+//! Reads the terminal's events on a thread of its own and turns them into messages.
+//! Not for: the actions of keys (the key table) or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
@@ -12,28 +12,28 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Rows that one notch of the wheel scrolls.
+/// How many rows one notch of the wheel scrolls.
 const NOTCH: i64 = 3;
-/// Keys that follow a paste sooner than this were not pressed by a person.
+/// Keys that follow others sooner than this were not pressed by a person.
 const BREATH: Duration = Duration::from_millis(8);
-/// How long an Enter that came in one breath with other keys waits for more of what may be a paste.
+/// How long an Enter in a burst of keys waits for more of what may be a paste.
 const HOLD: Duration = Duration::from_millis(40);
-/// How long the reader may take to let go of the keys.
+/// How long the reader may take to pause.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Keys in one breath that are more than a person can press.
+/// The number of keys in one burst that is more than a person can press.
 const FAST: usize = 3;
-/// Keys in one breath that are a paste even without a line end: one message in place of many.
+/// The number of keys in one burst that is a paste even without a line end, so that it is one message.
 const MANY: usize = 64;
 
 /// Reads until the terminal or the receiver is gone.
 pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
-    // From here on changes of size are noticed; one that came before is told first.
+    // From here on changes of size are noticed, so an earlier one is sent first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
     let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let (mut streak, mut last) = (0, Instant::now());
-        // Events that were read ahead and turned out to be no answer of the terminal.
+        // Events that were read ahead and did not belong to a report of the terminal.
         let mut ahead: VecDeque<Event> = VecDeque::new();
         while let Some(event) = ahead.pop_front().or_else(|| event::read().ok()) {
             rest_while_held();
@@ -77,7 +77,7 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether keys are left to another program.
+/// Whether another program reads the keys.
 #[derive(Default)]
 struct InputGate {
     held: bool,
@@ -96,8 +96,8 @@ impl Drop for InputPause {
     }
 }
 
-/// Leaves keys to another program until what comes back is dropped; none when the reader did not let go. It waits for
-/// input, and is woken as by a change of the terminal's size.
+/// Pauses the reader until the returned value is dropped; None if it did not pause in time. The reader waits for input
+/// and is woken by a signal, as if the terminal's size had changed.
 pub(crate) fn hold() -> Option<InputPause> {
     let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
     gate.held = true;
@@ -120,8 +120,9 @@ fn rest_while_held() {
     gate.resting = false;
 }
 
-/// A paste. One that holds the mark of its own end comes as a paste and then as keys; nobody types that fast, so what
-/// follows in the same breath belongs to it and does nothing by itself. One key alone is a key: scripts press Enter.
+/// Reads the rest of a paste. A pasted text that contains the end mark of pastes arrives as a paste followed by keys;
+/// nobody types that fast, so keys that follow immediately belong to the paste. A single key is a key, since scripts
+/// press Enter that way.
 fn pasted(text: String) -> Vec<Msg> {
     let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
     while event::poll(BREATH).unwrap_or(false) {
@@ -147,13 +148,14 @@ fn pasted(text: String) -> Vec<Msg> {
     msgs
 }
 
-/// The next event, if it comes within this time.
+/// The next event, if it arrives within this time.
 fn more(patience: Duration) -> Option<Event> {
     if event::poll(patience).unwrap_or(false) { event::read().ok() } else { None }
 }
 
-/// The plain keys that come in one breath with a first one, and what else came then. A terminal without bracketed paste
-/// sends a paste so; and `streak` plain keys came in the same breath just before. A key alone waits for nothing.
+/// Reads a burst: the plain keys that follow the first one immediately, and the event that ended it. This is how a
+/// terminal without bracketed paste sends a paste. `streak` plain keys arrived immediately before; a single key waits
+/// for nothing.
 fn burst(
     first: KeyEvent,
     streak: usize,
@@ -176,9 +178,8 @@ fn burst(
     }
 }
 
-/// What a burst means. A line end with something before and after it in the same breath is a part of a paste and sends
-/// nothing; so is all that follows. One at the very end of a single line is Enter: scripts type so, and the message is
-/// whole.
+/// Turns a burst into messages. A line end between other keys of a burst is part of a paste and sends nothing. A line
+/// end at the very end of a single line is Enter, since scripts type that way and the message is complete.
 fn told(keys: &[KeyEvent], streak: usize) -> Vec<Msg> {
     let typed = |key: &KeyEvent| !is_line_end(*key) && key.code != KeyCode::Tab;
     let begins = if streak >= FAST { 0 } else { keys.iter().position(typed).unwrap_or(keys.len()) };
@@ -198,7 +199,7 @@ fn is_line_end(key: KeyEvent) -> bool {
     character(key) == Some('\n')
 }
 
-/// The character of a key that was a character of a paste.
+/// The character that a key stands for in a paste.
 fn character(key: KeyEvent) -> Option<char> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -234,7 +235,7 @@ fn message(event: Event) -> Option<Msg> {
     }
 }
 
-/// A key event as the key table knows it.
+/// Converts a key event to a chord of the key table.
 fn chord(event: KeyEvent) -> Option<Chord> {
     let key = match event.code {
         KeyCode::Char(c) => Key::Char(c),
@@ -289,7 +290,7 @@ mod tests {
         text.chars().map(|c| KeyEvent::new(code(c), KeyModifiers::NONE)).collect()
     }
 
-    /// Keys as they are told: pastes in brackets.
+    /// Formats the messages of a burst, pastes in brackets.
     fn said(text: &str, streak: usize) -> String {
         let word = |msg: Msg| match msg {
             Msg::Input(Input::Paste(text)) => format!("[{text}]"),
@@ -330,7 +331,7 @@ mod tests {
         assert_eq!(said(&"x".repeat(MANY - 1), 0), "x".repeat(MANY - 1));
     }
 
-    /// Gathers from a script: events, each with the wait after which it comes, in milliseconds.
+    /// Reads a burst from a script of events, each with its delay in milliseconds.
     fn gathered(script: &[(u64, Event)], streak: usize) -> (usize, bool, Duration) {
         let mut rest = script.iter();
         let Some((_, Event::Key(first))) = rest.next() else { panic!("a script begins with a key") };

@@ -1,5 +1,5 @@
-//! Between frames and terminal: cells that stand for an address are given with it (OSC 8), where the terminal knows that.
-//! Not for: which cells those are (`text::links`), or which addresses may be given at all (`text::rich`).
+//! Sends links to the terminal (OSC 8) with the cells that belong to them, if the terminal knows links.
+//! Not for: which cells have links (`text::links`), or which addresses are safe (`text::rich`).
 
 use crate::tui::text::links::Links;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -9,23 +9,23 @@ use ratatui::style::Color;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Cells of one frame, all of the same address or of none.
+/// Cells of one frame with the same address, or without one.
 type Run = (Option<Rc<str>>, Vec<(u16, u16, Cell)>);
 
-/// Draws to a terminal, links and all.
+/// A backend that draws cells with their links.
 pub(crate) struct LinkingBackend<W: Write> {
     inner: CrosstermBackend<W>,
     links: Option<Links>,
 }
 
 impl<W: Write> LinkingBackend<W> {
-    /// Without a table of links nothing is ever given.
+    /// Creates the backend; without a table of links it sends none.
     pub(crate) fn new(out: W, links: Option<Links>) -> Self {
         Self { inner: CrosstermBackend::new(out), links }
     }
 }
 
-/// Whether the terminal is known to handle OSC 8, by what it says of itself. A multiplexer may pass it on or not.
+/// Whether the terminal is known to handle OSC 8, according to its environment. Multiplexers may not pass it on.
 pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
     let said = |name: &str| env(name).unwrap_or_default();
     let term = said("TERM");
@@ -43,7 +43,7 @@ pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
         || said("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
 }
 
-/// Cells by the address that they stand for; the number of it is taken out of them.
+/// Groups cells by address and removes the numbers that encode them.
 fn runs<'a>(links: &Links, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (x, y, cell) in content {

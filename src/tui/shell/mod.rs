@@ -1,5 +1,5 @@
-//! The terminal under the workbench: entering and leaving it, input, signals, clipboard, themes, colors of code.
-//! Not for: what the screen holds (`model`) or how it looks (`view`).
+//! The terminal under the workbench: its modes, input, signals, clipboard, themes, and highlighting.
+//! Not for: the state of the screen (`model`) or its drawing (`view`).
 
 pub(super) mod background;
 pub(super) mod clipboard;

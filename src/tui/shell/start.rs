@@ -1,6 +1,6 @@
-//! What the workbench is started with, from the configuration.
-//! And the one question that may come before the screen does.
-//! Not for: anything that changes while it runs.
+//! The setup of the workbench, from the configuration, and the question about a damaged store before the screen is
+//! entered.
+//! Not for: anything that changes while the workbench runs.
 
 use super::{configuration, links};
 use crate::config::commands::args::Global;
@@ -14,7 +14,7 @@ use crate::tui::{Setup, TuiError};
 use std::io::{self, IsTerminal as _, Write as _};
 
 impl Setup {
-    /// The setup for a configuration and the command line's choices.
+    /// Builds the setup from the configuration and the command line's options.
     #[must_use]
     pub fn new(config: &Config, chosen: &Global) -> Self {
         let (session, branch, demo) = (chosen.session.clone(), chosen.branch.clone(), chosen.demo);
@@ -48,8 +48,8 @@ impl From<TuiError> for Failure {
     }
 }
 
-/// Asks, before the screen is taken, what becomes of a damaged store. Nothing when it is to stay as it is, or when there
-/// is no terminal to ask on.
+/// Asks what to do with a damaged store before the screen is entered. Returns None if it stays as it is, or if there is
+/// no terminal to ask on.
 #[must_use]
 pub fn ask_about(damage: &Damage) -> Option<StartWith> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {

@@ -1,5 +1,5 @@
-//! What the workbench looks like beside its frames: theme, title, and what of it is kept in the person's files.
-//! Not for: themes themselves (`theme`) or reading the configuration (`configuration`).
+//! The theme and title of the terminal, and the commands that touch the person's files.
+//! Not for: parsing themes (`theme`) or loading the configuration (`configuration`).
 
 use super::terminal;
 use crate::config::settings::AUTO;
@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 impl Workbench {
-    /// What touches the person's files. The demo leaves none behind.
+    /// Runs a command that reads or writes the person's files. The demo writes none but the one that the person names.
     pub(crate) fn perform_on_files(&mut self, cmd: FileCmd) -> io::Result<()> {
         let news = match (cmd, &mut self.reading) {
             (FileCmd::SaveUnsaved(path, text), _) => {
@@ -40,7 +40,7 @@ impl Workbench {
         }
     }
 
-    /// Takes up the theme that is to be shown, and the title.
+    /// Applies the wanted theme and title.
     pub(crate) fn dress(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
         if self.painted.as_deref() != Some(wanted) {
@@ -63,13 +63,13 @@ impl Workbench {
     }
 }
 
-/// The file that is offered for what the store could not take.
+/// The suggested file for saving what the store could not write.
 pub(crate) fn save_to() -> String {
     let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
     std::env::temp_dir().join(name).display().to_string()
 }
 
-/// A new file that only its owner can read; one that is there is not overwritten, and one that is not whole does not stay.
+/// Writes a new file that only its owner can read. An existing file is not overwritten; an incomplete one is removed.
 fn save(path: &str, text: &str) -> io::Result<()> {
     let home = path.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
     let path = home.unwrap_or_else(|| path.into());

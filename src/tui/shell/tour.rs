@@ -1,4 +1,4 @@
-//! The engine on which the tour runs, beside the person's own: starting it, telling the events of both apart, ending it.
+//! The engine of the tour, beside the person's own: starting it, separating the events of both, and ending it.
 //! Not for: the steps of the tour (`screens::tour`).
 
 use super::commands::{self, Line, RunCommand};
@@ -19,22 +19,22 @@ use std::{io, thread};
 
 /// An engine with a bundled conversation, in a store that is deleted with it.
 pub struct TourEngine {
-    /// Its door.
+    /// Sends requests to it.
     pub door: Box<dyn Door>,
-    /// What it tells.
+    /// Its events.
     pub events: Events,
-    /// Carries commands out on it.
+    /// Runs commands on it.
     pub commands: RunCommand,
-    /// Dropping this ends it.
+    /// Ends the engine when dropped.
     pub engine: Box<dyn Any>,
 }
 
-/// Starts such an engine.
+/// Starts the engine of a tour.
 pub type OpenTour = Box<dyn FnMut() -> Result<TourEngine, Failure>>;
 
-/// The person's own workbench, and the tour's engine, while the tour is shown.
+/// The person's own workbench while the tour is shown, and the tour's engine.
 pub(crate) struct Outside {
-    /// Events of other tours are late ones.
+    /// Number of the tour; events of other numbers are late ones.
     number: u64,
     door: Box<dyn Door>,
     commands: Sender<Line>,
@@ -101,8 +101,8 @@ impl Workbench {
         self.screen.clear()
     }
 
-    /// What of a message is for the workbench that is shown. What the person's own engine tells meanwhile goes to the
-    /// person's own workbench.
+    /// Returns the message if it is for the displayed workbench. Events of the person's own engine update the person's
+    /// own workbench meanwhile.
     pub(crate) fn sort(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {
@@ -121,7 +121,8 @@ impl Workbench {
         }
     }
 
-    /// Quitting in the tour leaves the tour; a signal ends the program.
+    /// Handles quitting: in the tour it leaves the tour, unless a signal ends the program. Returns whether the program
+    /// quits.
     pub(crate) fn quits(&mut self) -> io::Result<bool> {
         if self.outside.is_some() && self.model.quit && self.ended.is_none() {
             self.leave_tour()?;
@@ -129,7 +130,7 @@ impl Workbench {
         Ok(self.model.quit)
     }
 
-    /// What is not done while the tour is shown: it would write or read the person's files.
+    /// Whether a command is skipped while the tour is shown, because it would read or write the person's settings.
     pub(crate) fn left_alone(&self, cmd: &Cmd) -> bool {
         self.outside.is_some()
             && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
@@ -144,7 +145,7 @@ impl Workbench {
     }
 }
 
-/// A workbench at the start of the tour, with the keys and the looks of the person's own.
+/// Creates the workbench of the tour, with the person's own keys and appearance.
 fn begun(own: &Model) -> Model {
     let facts = Facts { first_start: false, demo: true, ..own.facts.clone() };
     Model {

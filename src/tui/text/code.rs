@@ -1,8 +1,8 @@
-//! Code in a text: its lines with a key each, and the colours that were worked out for lines by their keys.
-//! Not for: working colours out (`tui::shell::highlight`), or which style an ink has (`theme`).
+//! Code blocks with a key for each line, and a cache of the highlighting of lines by their keys.
+//! Not for: highlighting (`tui::shell::highlight`), or the style of an ink (`theme`).
 //!
-//! A line's key is a hash of its language, of all lines of its block before it, and of itself; so the colours of a block
-//! that grows stay, and the same block in another place or another width has them at once.
+//! A line's key is a hash of its language, of all lines of its block before it, and of itself. So the highlighting of a
+//! growing block stays valid, and the same block at another place or width has it at once.
 
 use super::Line;
 use crate::tui::theme::Ink;
@@ -12,21 +12,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Lines of a block that are coloured at most; what follows stays plain.
+/// How many lines of a block are highlighted; the rest stays plain.
 const DEEPEST: usize = 5_000;
-/// A longer line stays plain, in bytes.
+/// A line with more bytes than this stays plain.
 const LONGEST: usize = 2_000;
-/// Lines whose colours are kept.
+/// For how many lines highlighting is kept.
 const KEPT: usize = 40_000;
-/// Lines that are coloured beyond the ones that are seen.
+/// How many lines after the visible ones are highlighted.
 const AHEAD: usize = 60;
-/// Frames after which what did not come is asked for again.
+/// After how many frames highlighting that did not arrive is requested again.
 const PATIENCE: u64 = 600;
 
-/// Pieces of a line: the byte at which each ends, and its ink.
+/// Pieces of a line: the byte offset at which each ends, and its ink.
 pub type HighlightedLine = Arc<[(u32, Ink)]>;
 
-/// A block of code, as far as its lines are whole.
+/// A code block, up to its last complete line.
 #[derive(Debug, Default)]
 pub struct CodeBlock {
     language: String,
@@ -34,7 +34,7 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// A block in a language, as its fence names it.
+    /// Creates a block with the language that its fence names.
     #[must_use]
     pub fn new(info: &str) -> Self {
         let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
@@ -42,7 +42,7 @@ impl CodeBlock {
         Self { language: word.to_lowercase(), lines: RefCell::default() }
     }
 
-    /// Adds a whole line. Returns its place where it can be coloured.
+    /// Adds a complete line. Returns its index if it can be highlighted.
     pub fn push(&self, line: &str) -> Option<usize> {
         let mut lines = self.lines.borrow_mut();
         if self.language.is_empty() || lines.len() >= DEEPEST {
@@ -74,14 +74,14 @@ impl HighlightCache {
     }
 }
 
-/// Where in a block of code a row of the screen stands.
+/// The place of a row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
     /// The block.
     pub fence: Rc<CodeBlock>,
-    /// Which of its lines.
+    /// Index of the line in the block.
     pub line: usize,
-    /// The byte of that line at which the row begins.
+    /// Byte offset in the line at which the row begins.
     pub from: usize,
 }
 
@@ -99,18 +99,19 @@ impl PartialEq for CodeAt {
 
 impl Eq for CodeAt {}
 
-/// Lines to be coloured.
+/// Lines to highlight.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The language as the fence names it, in lower case.
+    /// Language named by the fence, in lower case.
     pub language: String,
-    /// The block's lines with their keys, from its first on.
+    /// Lines of the block from its first on, with their keys.
     pub lines: Vec<(u64, Arc<str>)>,
-    /// The first line whose colours are not known.
+    /// Index of the first line whose highlighting is not known.
     pub from: usize,
 }
 
-/// Colours of lines by their keys, the oldest dropped when there are too many, and what the last frame lacked.
+/// Highlighting of lines by key, of which the oldest is dropped beyond a limit; and the lines that the last frame
+/// lacked.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
@@ -121,7 +122,7 @@ pub struct HighlightCache {
 }
 
 impl HighlightCache {
-    /// A row with its colours, when they are known; else they are noted as lacking.
+    /// The row with its highlighting if it is known; otherwise records that it is missing.
     pub fn tinted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
         let key = at.key()?;
@@ -134,7 +135,7 @@ impl HighlightCache {
         None
     }
 
-    /// What the frame that was just drawn lacked, a job for each block.
+    /// Takes the lines that the last frame lacked, as one job per block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
         let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
@@ -159,7 +160,7 @@ impl HighlightCache {
         Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
-    /// Takes colours in. True when there are new ones.
+    /// Stores highlighting. Returns whether any of it is new.
     pub fn put(&mut self, coloured: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
         for (key, tints) in coloured {
@@ -177,20 +178,20 @@ impl HighlightCache {
         new
     }
 
-    /// Lines whose colours are known.
+    /// Number of lines with known highlighting.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether no colours are known.
+    /// Whether no highlighting is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 }
 
-/// The row with its code in colours; what is no code in it (a quote's bar, say) stays.
+/// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay as they are.
 fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;

@@ -1,23 +1,23 @@
-//! Addresses on the screen: which cells stand for which address.
-//! Not for: which addresses may be given to a terminal (`rich`), or giving them to it (`tui::shell::links`).
+//! The addresses of links on the screen, and the numbers by which cells refer to them.
+//! Not for: which addresses are safe (`rich`), or sending them to the terminal (`tui::shell::links`).
 //!
-//! A cell has no place for an address. Its underline colour, which nothing else here uses, holds a number, and this table
-//! says which address that is; so a cell whose address changed counts as changed and is drawn again.
+//! A cell cannot store an address. Its underline color, which nothing else uses, stores a number instead, which this
+//! table maps to the address. So a cell whose address changed counts as changed and is drawn again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
-/// Addresses that are known at most.
+/// How many addresses are kept.
 const KNOWN: usize = 4_000;
 
-/// Addresses by number.
+/// The addresses by number.
 #[derive(Clone, Debug, Default)]
 pub struct Links(Rc<RefCell<HashMap<[u8; 3], Rc<str>>>>);
 
 impl Links {
-    /// The number of an address; none where another one has it.
+    /// The number of an address; None if another address has it.
     #[must_use]
     pub fn number(&self, address: &Rc<str>) -> Option<[u8; 3]> {
         let mut hasher = DefaultHasher::new();
@@ -31,7 +31,7 @@ impl Links {
         (held == address).then_some([a, b, c])
     }
 
-    /// The address of a number.
+    /// The address with a number.
     #[must_use]
     pub fn address(&self, number: [u8; 3]) -> Option<Rc<str>> {
         self.0.borrow().get(&number).cloned()

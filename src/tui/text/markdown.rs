@@ -1,5 +1,6 @@
-//! Markdown of a whole text, or of one that grows: what is closed is drawn once, only the last block is drawn again.
-//! Not for: the rows of one block (`blocks`), or colours of code (`code`).
+//! Lays out a whole text or a growing one as rows. In a growing text, finished blocks are laid out once and only the
+//! last block is laid out again.
+//! Not for: the rows of one block (`blocks`), or highlighting (`code`).
 
 pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
@@ -11,21 +12,21 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A last block with more bytes is closed before its end, so that what grows stays small.
+/// If the last block has more bytes than this, a part of it is finished early, so that the open part stays small.
 const LARGE: usize = 16 << 10;
 
-/// Rows of texts.
+/// Lays out texts as rows.
 #[derive(Debug)]
 pub struct Flow;
 
 impl Flow {
-    /// The rows of a whole text.
+    /// The rows of a Markdown text in the default style.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
-    /// The rows of a whole text, drawn in a certain way.
+    /// The rows of a Markdown text in a given style.
     #[must_use]
     pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
         let mut grown = GrowingText::new(room, ink, look);
@@ -35,13 +36,13 @@ impl Flow {
         rows
     }
 
-    /// The rows of a text that is no Markdown: wrapped, nothing else.
+    /// The rows of a plain text, only wrapped.
     #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
-    /// The rows of a text shown so exactly that nothing is hidden.
+    /// The rows of a plain text with every invisible character shown.
     #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::exact(raw).as_str(), room, ink)
@@ -58,7 +59,7 @@ fn wrapped(safe: &str, room: usize, ink: Ink) -> Vec<Line> {
     out
 }
 
-/// A block of code whose end has not come.
+/// A fenced code block that is not closed yet.
 #[derive(Clone, Debug)]
 struct OpenFence {
     mark: char,
@@ -68,7 +69,7 @@ struct OpenFence {
 }
 
 impl OpenFence {
-    /// The fence that a line opens.
+    /// Parses the line that opens a fence.
     fn read(line: &str, info: &str) -> Option<Self> {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
@@ -95,25 +96,25 @@ pub struct GrowingText {
     room: usize,
     ink: Ink,
     look: MarkdownStyle,
-    /// Everything before this byte is closed; here a line begins, unless it is the end.
+    /// Everything before this byte is finished. A line begins here, unless it is the end of the text.
     upto: usize,
     seen: usize,
     fence: Option<OpenFence>,
-    /// Rows of what is closed.
+    /// Rows of the finished part.
     pub done: Rc<Vec<Line>>,
-    /// Rows of what may still change.
+    /// Rows of the part that may still change.
     pub open: Vec<Line>,
 }
 
 impl GrowingText {
-    /// Nothing yet, in so many columns.
+    /// Creates the rows of an empty text, `room` columns wide.
     #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
         Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
     }
 
-    /// Takes in the text so far; what was there before is still its beginning.
+    /// Lays out the text so far, of which the previous text is a prefix.
     pub fn feed(&mut self, text: &str) {
         if text.len() == self.seen {
             return;
@@ -133,7 +134,7 @@ impl GrowingText {
         }
     }
 
-    /// Whether the text ends before the place up to which rows are closed.
+    /// Whether this is not a continuation of the text that was finished, because it is shorter.
     #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
         !text.is_char_boundary(self.upto)
@@ -147,7 +148,7 @@ impl GrowingText {
         done.append(&mut rows);
     }
 
-    /// Whole lines of an open block of code; the last line is drawn again until it is whole.
+    /// Finishes the complete lines of an open code block; the last line stays open.
     fn code(&mut self, text: &str) {
         let Some(fence) = self.fence.clone() else { return };
         let mut rows = Vec::new();
@@ -167,9 +168,9 @@ impl GrowingText {
         }
     }
 
-    /// Blocks up to the last one, which stays open.
+    /// Finishes all blocks but the last one.
     fn blocks(&mut self, text: &str) {
-        // A line that is not whole may still become a part of the block before it.
+        // An incomplete line may still become part of the block before it.
         let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.upto);
         let parts = BlockOffsets::read(&text[self.upto..whole]);
         let from = self.upto;
@@ -202,7 +203,7 @@ impl GrowingText {
         self.part(text, from);
     }
 
-    /// A blank row between what is closed and what is open, where the source has one.
+    /// Adds a blank row between the finished and the open part if the source has one.
     fn part(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
@@ -241,15 +242,15 @@ impl GrowingText {
     }
 }
 
-/// Where the outermost blocks of a stretch stand.
+/// The offsets of a text's outermost blocks.
 #[derive(Default)]
 struct BlockOffsets {
     tops: Vec<Range<usize>>,
-    /// Where the items of the last list begin, if the last block is one.
+    /// Offsets of the items of the last block, if it is a list.
     items: Vec<usize>,
-    /// The last block is words, in which a line end may be a cut.
+    /// Offset of the last block's last line, if it is prose.
     words: Option<usize>,
-    /// The last block is fenced code, with these words behind its fence.
+    /// The text after the fence, if the last block is a code block.
     open_code: Option<String>,
 }
 
@@ -287,7 +288,7 @@ impl BlockOffsets {
         parts
     }
 
-    /// Where a last block that is too large may be cut.
+    /// Where a last block that is too large can be split.
     fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
         if size <= LARGE {
             return None;
@@ -440,7 +441,7 @@ mod tests {
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
     }
 
-    /// Pieces of which odd Markdown is made.
+    /// Fragments from which odd Markdown is composed.
     fn piece() -> impl Strategy<Value = String> {
         let bits = [
             "# ",

@@ -165,8 +165,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The next request.
         A::Context if calls::update::of_message(model, out) => {}
         A::Context => request::update::open(model),
-        A::TakeRow => request::update::take_row(model),
-        A::TakeAll => request::update::take_all(model),
+        A::TakeRow => request::update::toggle_row(model),
+        A::TakeAll => request::update::toggle_all(model),
         A::Details => request::update::details(model),
         A::Order => request::update::order(model),
         A::Group => request::update::group(model),
@@ -218,7 +218,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 
-        // Only some screens take these, or they need an empty message.
+        // These need a screen or an empty message; here they have no effect.
         A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
         A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
         A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}

@@ -15,7 +15,7 @@ use crate::tui::screens::{
     traces, usage, what_if,
 };
 
-/// Hands an answer to the family of its request.
+/// Passes an answer to the family of its request.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(pending) = model.requests.pending.remove(&ticket.0) else { return };

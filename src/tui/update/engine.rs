@@ -24,7 +24,7 @@ use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
-/// Takes a report of an engine.
+/// Handles a report of an engine.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
     match msg {

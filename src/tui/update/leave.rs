@@ -1,4 +1,4 @@
-//! Esc and Ctrl+C: what they leave, stop, take back or clear.
+//! Handles Esc and Ctrl+C: closes screens and panes, stops answers, takes back or clears messages.
 //! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
@@ -15,7 +15,8 @@ use crate::tui::screens::{summaries, tour};
 /// The longest time between two presses that belong together, in milliseconds.
 const TWICE: u64 = 1_500;
 
-/// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
+/// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
+/// text.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -58,7 +59,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     tour::update::leave(model, out);
 }
 
-/// Cancels a call that waits for its plan. The answer to the call says so.
+/// Cancels a call that waits for its plan. The answer to the call reports it.
 fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
@@ -78,7 +79,8 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Ctrl+C: closes the topmost screen, else stops the answer, else clears the message, else quits at the second press.
+/// Handles Ctrl+C: closes the topmost screen, or else stops the answer, or else clears the message, or else quits at
+/// the second press.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;

@@ -1,5 +1,5 @@
-//! Enter and renaming in the panes of the chat.
-//! Not for: what screens do with Enter (each screen's `update`).
+//! Handles Enter and renaming in the panes of the chat.
+//! Not for: Enter on screens (each screen's `update`).
 
 use crate::tui::chat::update::{acts, branches};
 use crate::tui::model::Model;
@@ -16,7 +16,7 @@ pub(crate) fn rename(model: &mut Model) {
     }
 }
 
-/// Enter in a pane.
+/// Handles Enter in a pane.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.is_empty() {
         return;

@@ -11,7 +11,7 @@ use crate::tui::msg::{Cmd, FileCmd};
 /// The columns by which one key press changes a width.
 const STEP: u16 = 2;
 
-/// The topic of sentences about the arrangement: a newer one replaces an older one.
+/// Topic of notices about the arrangement.
 const TOPIC: &str = "panes";
 
 /// Switches to the next layout.

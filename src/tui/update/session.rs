@@ -1,4 +1,4 @@
-//! The open session: opened, forked, switched to another branch.
+//! Handles an opened session, a new fork, and a switch to another branch.
 //! Not for: events that change it (`engine`).
 
 use super::effects::{said, send};
@@ -15,7 +15,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::search;
 
-/// Takes the answers to requests about the session and its branches.
+/// Handles the answers to requests about the session and its branches.
 pub(super) fn answered(
     model: &mut Model,
     pending: SessionPending,
@@ -35,7 +35,7 @@ pub(super) fn answered(
     }
 }
 
-/// Goes to a new fork, selects the message that it was made for, and sends its draft.
+/// Switches to a new fork, selects the message that it was made for, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
     branches::stand_on(model, branch, true);

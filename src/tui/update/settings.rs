@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, ConfigMsg, FileCmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 
-/// Takes a configuration that was read again or written.
+/// Handles a configuration that was read again or written.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
     match msg {
@@ -23,7 +23,7 @@ pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the answers to requests about the program.
+/// Handles the answers to requests about the program.
 pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (ProgramPending::Reload(asked), Ok(Answer::Done(text))) => {

@@ -1,5 +1,5 @@
-//! Where the panes stand, for every size of the terminal.
-//! Not for: what is in them.
+//! Places the panes, for every size of the terminal.
+//! Not for: their contents (`chat::view`).
 
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
@@ -12,10 +12,10 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The conversation is not wider than this where it stands alone.
+/// Largest width of the conversation when it is alone.
 const LINE: u16 = 104;
 
-/// The panes that are there.
+/// The areas of the visible panes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
     pub(super) header: Option<Rect>,
@@ -27,11 +27,11 @@ pub(super) struct Areas {
     pub(super) context: Option<Rect>,
     pub(super) notice: Option<Rect>,
     pub(super) composer: Option<Rect>,
-    /// Columns between the header's rule and the composer's, each a line from top to bottom.
+    /// Vertical lines between panes, from the header's rule to the composer's.
     pub(super) columns: Vec<Rect>,
 }
 
-/// The room inside a frame.
+/// The area inside a frame.
 pub(crate) fn inside(area: Rect) -> Rect {
     if area.width < 3 || area.height < 2 {
         return area;
@@ -39,7 +39,7 @@ pub(crate) fn inside(area: Rect) -> Rect {
     Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
-/// Places the panes; `rows` is how many rows of text the composer wants.
+/// Places the panes; `rows` is how many rows of text the composer would use.
 pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
@@ -77,7 +77,7 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     areas
 }
 
-/// Rows of the composer, with its rule, its keys, and the notice.
+/// Height of the composer with its rule, its keys, and the notice.
 pub(crate) fn composer_height(model: &Model, area: Rect) -> u16 {
     areas(model, area, composer::rows(model, area)).composer.map_or(1, |composer| composer.height)
 }
@@ -86,7 +86,7 @@ fn zen(model: &Model) -> bool {
     model.arrangement().layout == Shape::Zen
 }
 
-/// Long lines are hard to read, so what stands alone stands in the middle.
+/// Centers a pane and limits its width, since long lines are hard to read.
 fn middle(area: Rect) -> Rect {
     let width = area.width.min(LINE);
     Rect { x: area.x + (area.width - width) / 2, width, ..area }
@@ -99,7 +99,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
     let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
-    // With one sidebar everything stands in it; with two, the next request has the one at the right.
+    // One sidebar contains all panels; of two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
     let second = context && !one;
@@ -129,7 +129,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     }
 }
 
-/// Panels on top of each other in one sidebar, with a blank row between them.
+/// Stacks panels in one sidebar, with a blank row between them.
 fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, bool), areas: &mut Areas) {
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let wished = u16::try_from(calls.max(2)).unwrap_or(10) + 2;
@@ -151,7 +151,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
     areas.context = areas.context.or(context.then_some(Rect { y: side.y + rows, height: left - rows, ..side }));
 }
 
-/// The rules between panes, and the columns that can be dragged.
+/// Draws the rules between panes and records the borders that can be dragged.
 pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     if let Some(area) = areas.rule {
@@ -165,7 +165,7 @@ pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
         if let Some(rule) = areas.rule {
             put(glyphs.joins.0, column.x, rule.y, buf);
         }
-        // Words on the composer's rule stay whole.
+        // Text on the composer's rule is not overwritten.
         let below = areas.composer.map_or(column.bottom(), |composer| composer.y);
         if buf.cell((column.x, below)).is_some_and(|cell| cell.symbol() == glyphs.rule) {
             put(glyphs.joins.1, column.x, below, buf);

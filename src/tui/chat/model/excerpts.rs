@@ -1,21 +1,21 @@
-//! Parts of a message that are copied by themselves: its blocks of code.
-//! Not for: copying (the run loop), or the list in which one is chosen (`screens::picker::model`).
+//! Extracts the code blocks of a message, which can be copied one by one.
+//! Not for: copying (`shell`), or the list in which one is chosen (`screens::picker`).
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Blocks that are told at most.
+/// How many blocks are extracted at most.
 const MOST: usize = 200;
 
-/// A block of code.
+/// A code block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Excerpt {
-    /// Its language, as the fence names it; empty for none.
+    /// Language named by the fence; empty if none.
     pub language: String,
-    /// The code, without the fences.
+    /// The code without its fences.
     pub text: String,
 }
 
-/// The blocks of code of a message, in their order.
+/// Returns the code blocks of a message, in order.
 #[must_use]
 pub fn code_blocks(message: &str) -> Vec<Excerpt> {
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! What the chat knows: messages, composer, queue, panels.
-//! Not for: changing it (`update`).
+//! The state of the chat: conversation, composer, queue, and panels.
+//! Not for: updating it (`update`).
 
 pub mod branches;
 pub mod complete;

@@ -1,5 +1,5 @@
-//! Sends the message in the composer, and completes commands.
-//! Not for: editing the message (`typing`), planning it (`planning`), or carrying commands out (`commands`).
+//! Sends the message in the composer and completes commands.
+//! Not for: editing the message (`typing`), planning it (`planning`), or running commands (`commands`).
 
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
@@ -17,7 +17,7 @@ use crate::tui::model::status::{INDEXING, Severity, WAITING};
 use crate::tui::msg::Cmd;
 use crate::tui::update::effects::send;
 
-/// Enter: sends exactly the plan on the screen. Returns the line of a command, which the caller carries out.
+/// Handles Enter: sends exactly the displayed plan. Returns the line of a command for the caller to run.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if completing::take(model, out) {
         return None;
@@ -48,7 +48,8 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     None
 }
 
-/// Enter on a draft that is being sent already: once the person was told that it waits, it is sent without searching.
+/// Handles Enter on a draft that is being sent: if the person was told that it waits, sends it without searching.
+/// Returns false if the draft is not being sent.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
@@ -66,7 +67,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Tells the person, after a while, that a call waits, and what can be done.
+/// Tells the person when a call has waited long for its plan, and what can be done.
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {
@@ -96,7 +97,7 @@ fn say_that_it_waits(model: &mut Model) {
     model.status.report(WAITING, text, model.now);
 }
 
-/// Reports progress of indexing.
+/// Shows the progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.engine.indexing = Some((done, total)).filter(|_| done < total);
     if model.engine.indexing.is_none() {
@@ -110,7 +111,7 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
-/// Sends a message.
+/// Sends a draft, with the id of the plan that the person saw if there is one.
 pub(crate) fn ask(
     model: &mut Model,
     branch: BranchId,
@@ -124,7 +125,7 @@ pub(crate) fn ask(
     send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
 }
 
-/// Sends something other than a new message at once.
+/// Sends a draft other than a new message.
 pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
@@ -132,7 +133,7 @@ pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the selected completion. False when there is none.
+/// Inserts the selected completion. Returns false if there is none.
 pub(crate) fn complete(model: &mut Model) -> bool {
     if !model.composer.commanding() {
         return false;
@@ -144,8 +145,8 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Enter on a command: the selected completion where the line means nothing yet, else the line itself. None while the
-/// completion still needs words.
+/// Handles Enter on a command: returns the selected completion if one was chosen or the line is no command, and
+/// otherwise the line. Returns None while the completion needs arguments.
 fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::completions(&line).get(model.composer.choice).copied();
@@ -159,7 +160,7 @@ fn command_line(model: &mut Model) -> Option<String> {
     }
 }
 
-/// Takes the answers to the requests of the next turn.
+/// Handles the answers to the requests of the next turn.
 pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
         (TurnPending::Ask { branch, draft, .. }, result) => {
@@ -173,7 +174,7 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
     }
 }
 
-/// Takes the answer to a sent message: empties the composer, or shows the failure.
+/// Handles the answer to a sent draft: empties the composer, or shows the failure.
 pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);

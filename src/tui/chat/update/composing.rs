@@ -1,4 +1,4 @@
-//! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
+//! Saves drafts across restarts, recalls earlier messages of the session, and opens the person's own editor.
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::completing;
@@ -19,14 +19,14 @@ use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
-/// How long after a change a draft is stored, in milliseconds.
+/// How long after a change a draft is saved, in milliseconds.
 const CALM: u64 = 1_000;
-/// Earlier messages that are brought.
+/// How many earlier messages are loaded.
 const EARLIER: usize = 50;
-/// A draft with more bytes is not kept over a restart.
+/// A draft with more bytes than this is not saved across restarts.
 const LONGEST: usize = 4 << 20;
 
-/// Takes the answers to the requests of the composer.
+/// Handles the answers to the requests of the composer.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -51,7 +51,7 @@ pub(crate) fn answered(
     }
 }
 
-/// Has the draft stored once it is calm, at once when the person leaves the branch or the program.
+/// Saves the draft some time after it changed, and at once when the person leaves the branch or the program.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.facts.demo {
         return;
@@ -85,7 +85,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A draft could not be kept: it is tried again.
+/// Handles that saving failed: schedules another attempt.
 fn unkept(model: &mut Model, failure: &Failure) {
     model.composer.was_not_kept();
     model.keep.due = Some(model.now + CALM);
@@ -94,7 +94,7 @@ fn unkept(model: &mut Model, failure: &Failure) {
     }
 }
 
-/// What a branch has that was not sent: what waits in line, and what is written.
+/// The unsent text of a branch: its queued messages and its draft.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
     joined(&model.queue.words(branch), written)
 }
@@ -111,7 +111,7 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     );
 }
 
-/// Asks for earlier messages of the path, once a session. False when they were asked for already.
+/// Requests earlier messages of the path, once per session. Returns false if there is nothing to wait for.
 pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(session) = &model.session else { return false };
     if model.composer.seeded == Some(session.card.id) {
@@ -136,7 +136,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
+/// Adds the earlier messages to the history and recalls the newest one, unless something was typed in the meantime.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let waits = std::mem::take(&mut model.composer.awaits_history);
     model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));
@@ -145,7 +145,7 @@ fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     }
 }
 
-/// Hands the message, or the text that is edited, to the person's editor.
+/// Opens the message, or the text in the text editor, in the person's own editor.
 pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     let text = match model.layers.top::<Editor>() {
         Some(editor) if matches!(editor.what, Edited::Request { .. }) => Safe::reveal(&editor.text()).into(),
@@ -156,7 +156,7 @@ pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Compose(text));
 }
 
-/// The editor is closed.
+/// Handles the text returned by the person's own editor.
 pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     let text = match result {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! Messages whose contents were asked for: shown, edited, copied.
-//! Not for: asking for them (`acts`, `copying`).
+//! Handles loaded contents of messages: stores, edits, or copies them.
+//! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
 use crate::domain::base::failure::Failure;
@@ -15,7 +15,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::said;
 use std::sync::Arc;
 
-/// Takes the answers to requests about messages.
+/// Handles the answers to requests about messages.
 pub(crate) fn answered(
     model: &mut Model,
     pending: MessagePending,
@@ -46,7 +46,7 @@ pub(crate) fn answered(
     }
 }
 
-/// Puts the text of a message into the composer to edit it.
+/// Puts the text of a message into the composer for editing.
 fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
         let text = node.content.plain_text();

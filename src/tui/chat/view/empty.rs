@@ -1,5 +1,5 @@
-//! What stands where there is no message yet: how to begin, what was looked for, what to do.
-//! Not for: empty side panels, which say their own line.
+//! Draws the empty conversation: what the program is for, the first steps, and the model servers found.
+//! Not for: empty panels, which draw their own text.
 
 use crate::domain::base::finding::Finding;
 use crate::tui::model::keys::Action;
@@ -21,14 +21,14 @@ pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(look.theme, &rows, area, buf);
 }
 
-/// What to do while no model can be asked.
+/// First steps while no model is configured.
 const NOT_SET_UP: [(Action, &str); 4] = [
     (Action::Tour, TOUR),
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
     (Action::Models, "choose one of the models that were found"),
     (Action::Help, "show all keys"),
 ];
-/// What to do first.
+/// First steps otherwise.
 const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
 const TOUR: &str = "take the tour: nine steps, a few minutes, offline, nothing is saved";
@@ -71,7 +71,7 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
     paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
 }
 
-/// A line for each thing to do: its key, and what it does.
+/// One row per step: its key and its description.
 fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
     let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
@@ -88,7 +88,7 @@ fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
     all.iter().zip(&keys).flat_map(one).collect()
 }
 
-/// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
+/// The model servers, by state: running, not running, without a key; and how to configure one.
 fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let findings = &look.model.engine.findings;
     if findings.is_empty() {

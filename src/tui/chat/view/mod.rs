@@ -1,5 +1,5 @@
-//! How the chat looks: messages, composer, panels, meter.
-//! Not for: changing anything.
+//! Draws the chat: messages, composer, panels, and meter.
+//! Not for: updates (`update`).
 
 pub(crate) mod block;
 pub(crate) mod branches;

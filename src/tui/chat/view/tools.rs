@@ -1,4 +1,4 @@
-//! Tool calls in the small panel, and what a tool at work says.
+//! Draws tool calls in the panel, and the output of a running tool.
 //! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
 use crate::domain::tool::mcp::display_name;
@@ -15,10 +15,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of what a tool at work says.
+/// How many rows of a running tool's output are shown.
 const SAID: usize = 8;
 
-/// The sign and ink of how a call ended.
+/// Ink and sign of a call's status.
 pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
     match status {
         None => (Ink::Accent, theme.glyphs.running),
@@ -28,7 +28,7 @@ pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static 
     }
 }
 
-/// How long a call took; of one that has not ended, whether it runs or waits for a word.
+/// Duration of a call; if it has not ended, whether it runs or needs approval.
 pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
     if trace.status.is_some() {
         return text::duration(trace.duration_ms);
@@ -80,7 +80,7 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     }
 }
 
-/// What a tool at work says, or that it waits for a word.
+/// The latest output of the running tool, or that it needs approval.
 pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();

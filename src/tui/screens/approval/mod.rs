@@ -1,4 +1,4 @@
-//! A tool call that needs approval.
+//! The screen for a tool call that needs approval.
 //! Not for: calls that ran (`traces`).
 
 pub mod model;
@@ -29,16 +29,16 @@ impl Screen for ApprovalScreen {
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.shift(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
             _ => self.step(by),
         }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.shift(rows);
+        self.scroll_by(rows);
     }
 
     fn detail(&mut self, way: i64) {
-        self.shift(half(self.seen.1) * way);
+        self.scroll_by(half(self.seen.1) * way);
     }
 }

@@ -1,5 +1,5 @@
-//! A call to a tool that waits for a person's word: what is seen of it, and which hunks are taken.
-//! Not for: what it would do (`domain::tool::consent`) or giving the word (`update`).
+//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
+//! Not for: what the call would do (`domain::tool::consent`) or sending the decision (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
@@ -8,50 +8,51 @@ use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
 use std::sync::Arc;
 
-/// Lines around a hunk.
+/// Unchanged lines shown around a hunk.
 pub const AROUND: usize = 3;
 
-/// One hunk of one file.
+/// A hunk of a file and whether it is selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HunkRef {
-    /// Which file of the deed.
+    /// Index of the file in the change.
     pub file: usize,
-    /// Which of its hunks.
+    /// Index of the hunk in the file.
     pub hunk: usize,
-    /// Whether it is taken.
+    /// Whether the hunk is part of what is approved.
     pub taken: bool,
 }
 
-/// The call on the screen.
+/// The approval screen.
 #[derive(Clone, Debug)]
 pub struct ApprovalScreen {
-    /// On which branch it waits.
+    /// The branch whose turn waits.
     pub branch: BranchId,
-    /// The call.
+    /// The call that needs approval.
     pub asking: Arc<PendingApproval>,
-    /// All hunks, in their order.
+    /// All hunks, in the order of the change.
     pub hunks: Vec<HunkRef>,
-    /// The selected hunk.
+    /// Index of the hunk under the cursor.
     pub cursor: usize,
-    /// Rows scrolled past.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// Rows there were and rows there was room for, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
-    /// Whether the end of it was on the screen.
+    /// Whether the end of the change has been on the screen.
     pub ended: bool,
     /// The row on which each hunk began when last drawn.
     pub starts: Vec<usize>,
-    /// What is said to the last key, where it did nothing.
+    /// Why the last key had no effect.
     pub note: Option<String>,
-    /// When it came up by itself; none where a key opened it.
+    /// When the screen opened by itself; None if a key opened it.
     pub came: Option<u64>,
 }
 
-/// For so long a yes to what came up by itself is not taken: it may be meant for what stood there before.
-const MEANT: u64 = 600;
+/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
+/// what was on the screen before.
+const MIN_VISIBLE_MS: u64 = 600;
 
 impl ApprovalScreen {
-    /// With all hunks taken.
+    /// Creates the screen with all hunks selected.
     #[must_use]
     pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
         let hunks = match &asking.deed {
@@ -76,7 +77,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// It was drawn: so many rows with room for so many, and where each hunk began.
+    /// Records what was drawn: number of rows and height of the view, and the row on which each hunk begins.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.seen, self.starts) = (seen, starts);
         if !self.ended && self.scroll + seen.1 >= seen.0 {
@@ -84,15 +85,15 @@ impl ApprovalScreen {
         }
     }
 
-    /// Whether a yes may be meant for what stood here before.
+    /// Whether the screen opened so recently that a key may have been meant for what was there before.
     #[must_use]
-    pub fn fresh(&self, now: u64) -> bool {
-        self.came.is_some_and(|came| now < came.saturating_add(MEANT))
+    pub fn just_appeared(&self, now: u64) -> bool {
+        self.came.is_some_and(|came| now < came.saturating_add(MIN_VISIBLE_MS))
     }
 
-    /// The hunks taken, by file.
+    /// The selection of each file's hunks.
     #[must_use]
-    pub fn chosen(&self) -> Vec<Vec<bool>> {
+    pub fn selected_hunks(&self) -> Vec<Vec<bool>> {
         let files = match &self.asking.deed {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
@@ -101,23 +102,23 @@ impl ApprovalScreen {
         (0..files).map(of).collect()
     }
 
-    /// Whether there are hunks and none is taken.
+    /// Whether there are hunks and none is selected.
     #[must_use]
-    pub fn nothing(&self) -> bool {
+    pub fn none_selected(&self) -> bool {
         !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
     }
 
-    /// Takes the selected hunk, or no longer.
+    /// Selects or deselects the hunk under the cursor.
     pub fn toggle(&mut self) {
         if let Some(taken) = self.hunks.get_mut(self.cursor) {
             taken.taken = !taken.taken;
         }
     }
 
-    /// Goes on by hunks, so that the selected one is seen; without any, by rows.
+    /// Moves by hunks and scrolls to the hunk under the cursor; without hunks, scrolls by rows.
     pub fn step(&mut self, by: i64) {
         if self.hunks.is_empty() {
-            return self.shift(by);
+            return self.scroll_by(by);
         }
         let last = i64::try_from(self.hunks.len() - 1).unwrap_or(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
@@ -128,20 +129,21 @@ impl ApprovalScreen {
     }
 
     /// Scrolls by rows.
-    pub fn shift(&mut self, by: i64) {
+    pub fn scroll_by(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
         let here = i64::try_from(self.scroll).unwrap_or(0);
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
     }
 
-    /// Tells the texts of calls apart for the view's cache.
+    /// Identifies a part of this call in the view's cache.
     #[must_use]
     pub fn key(&self, part: usize) -> Hash {
         Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
     }
 
-    /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
-    /// or the program could begin something else has no like: a star never speaks for it.
+    /// The rules that a person may make of this call: the exact target and, for a single command, a pattern with the
+    /// same first words. A command line that a shell could use to start something else gets no pattern, since `*` never
+    /// matches such a line.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
@@ -168,7 +170,7 @@ impl ApprovalScreen {
                 rules
             }
             ToolEffect::Foreign { .. } => {
-                // All of the server's: the name up to where its own begins.
+                // All tools of the server: the name up to and including the separator.
                 let tool = &self.asking.tool;
                 let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
                 let all = end.map(|end| format!("{}*", &tool[..PREFIX.len() + end + 2]));
@@ -201,10 +203,10 @@ mod tests {
         let mut ask = ask(ToolEffect::Change(vec![change("src/a.rs", 2), change("src/b.rs", 1)]));
         ask.step(1);
         ask.toggle();
-        assert_eq!(ask.chosen(), [vec![true, false], vec![true]]);
-        assert!(!ask.nothing());
+        assert_eq!(ask.selected_hunks(), [vec![true, false], vec![true]]);
+        assert!(!ask.none_selected());
         ask.hunks.iter_mut().for_each(|taken| taken.taken = false);
-        assert!(ask.nothing());
+        assert!(ask.none_selected());
         let on: Vec<Option<String>> = ask.rules().into_iter().map(|rule| rule.on).collect();
         assert_eq!(on, [Some("src/*".into()), None]);
     }

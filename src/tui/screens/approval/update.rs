@@ -1,4 +1,4 @@
-//! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
+//! Updates for tool calls that need approval: announcing them, opening one, sending the decision, and listing rules.
 //! Not for: what a call would do (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
@@ -19,10 +19,10 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::{said, send};
 use std::sync::Arc;
 
-/// Bytes of a command's output that are kept for the screen.
-const SAID: usize = 16 * 1024;
+/// How many bytes of a command's output are kept for the screen.
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// A call waits, or no longer does.
+/// Handles that a call on a branch needs approval, or no longer does (None).
 pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.said.clear();
@@ -37,12 +37,12 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<Pendi
     model.status.report(ASKING, text, model.now);
 }
 
-/// A piece of a command's output.
+/// Appends a piece of a running command's output; the oldest half is dropped when it gets too long.
 pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.said.push_str(text);
-    if live.said.len() > SAID {
-        let mut from = live.said.len() - SAID / 2;
+    if live.said.len() > MAX_OUTPUT_BYTES {
+        let mut from = live.said.len() - MAX_OUTPUT_BYTES / 2;
         while !live.said.is_char_boundary(from) {
             from += 1;
         }
@@ -50,7 +50,8 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     }
 }
 
-/// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
+/// Opens the pending call of the current branch, or else of another branch or of a rerun. Closes the screen if it is
+/// open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
@@ -70,14 +71,14 @@ pub(crate) fn open(model: &mut Model) {
     }
 }
 
-/// What a person decides about a call that waits.
+/// A person's decision about the call on the screen.
 #[derive(Clone, Copy)]
 pub(crate) enum ToolDecision {
     Allow,
     AllowAlways,
     Deny,
     DenyWithReason,
-    /// Takes the selected change in, or out of what is allowed.
+    /// Selects or deselects the hunk under the cursor.
     ToggleHunk,
 }
 
@@ -87,22 +88,22 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     ask.note = None;
     match decision {
         ToggleHunk => ask.toggle(),
-        Allow | AllowAlways if ask.fresh(model.now) => {
+        Allow | AllowAlways if ask.just_appeared(model.now) => {
             ask.note = Some("It just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
             ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
         }
-        Allow if ask.nothing() => {
+        Allow if ask.none_selected() => {
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Allow => {
-            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
-            give(model, (branch, index), Consent::Yes { hunks }, None, out);
+            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.selected_hunks());
+            send_consent(model, (branch, index), Consent::Yes { hunks }, None, out);
         }
         Deny => {
             let to = (ask.branch, ask.asking.index);
-            give(model, to, Consent::No { why: None }, None, out);
+            send_consent(model, to, Consent::No { why: None }, None, out);
         }
         DenyWithReason => {
             let (branch, index) = (ask.branch, ask.asking.index);
@@ -120,8 +121,8 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     }
 }
 
-/// Gives a word.
-pub(crate) fn give(
+/// Sends the decision to the engine and closes the screen.
+pub(crate) fn send_consent(
     model: &mut Model,
     (branch, index): (BranchId, usize),
     consent: Consent,
@@ -144,7 +145,7 @@ fn always(ask: &ApprovalScreen) -> Question {
     let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
     for (key, (rule, (scope, place))) in keys.chars().zip(all) {
         let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
-        // The place first: a long line is cut at its end.
+        // The scope comes first, since a long line is cut at its end.
         choices.push((key, format!("{place}: allow {}", words(rule)), act));
     }
     Question {
@@ -160,13 +161,13 @@ fn always(ask: &ApprovalScreen) -> Question {
     }
 }
 
-/// A rule without its verdict.
+/// Describes what a rule applies to, without its verdict.
 fn words(rule: &Rule) -> String {
     let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
     format!("{}{on}", rule.tool)
 }
 
-/// Takes the list of rules.
+/// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Rules(rules)) => listed(model, rules),
@@ -203,8 +204,8 @@ fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     model.layers.push(picker);
 }
 
-/// Takes the selected rule off.
-pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Removes the selected rule.
+pub(crate) fn remove_rule(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);

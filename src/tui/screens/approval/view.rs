@@ -1,4 +1,4 @@
-//! A call to a tool that waits for a word: all that it would do, nothing of it hidden, below the conversation that led to it.
+//! Draws a tool call that needs approval, with everything that it would do, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -14,10 +14,10 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// On a lower terminal it takes everything.
-const LEAST_HEIGHT: u16 = 18;
+/// Below this height of the terminal, the screen covers all of it.
+const MIN_SPLIT_HEIGHT: u16 = 18;
 
-/// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
+/// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -53,19 +53,20 @@ pub(crate) fn draw(
     ((rows.len(), page), starts)
 }
 
-/// Rows at the foot of the terminal: as many as it fills; two thirds of them where it has to be scrolled, all where there are few.
+/// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
+/// low terminal.
 pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
-    // Title, keys, and an answer to a key that did nothing.
+    // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
-        height @ ..LEAST_HEIGHT => height,
+        height @ ..MIN_SPLIT_HEIGHT => height,
         height if wanted > height => height * 2 / 3,
         _ => wanted,
     }
 }
 
-/// All rows, where what would be done ends among them, and where each hunk begins.
+/// All rows, the number of rows after which the effect of the call is complete, and the row on which each hunk begins.
 fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
@@ -85,7 +86,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     (rows, end, starts)
 }
 
-/// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
+/// Draws the last rows of the effect at the bottom until they have been scrolled to. Returns the area above them.
 fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
@@ -114,7 +115,7 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
 }
 
-/// What stands above the changes: for a command, all there is; and where what would be done ends in it.
+/// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.asking.rule {
@@ -123,9 +124,9 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     }
     match &ask.asking.deed {
         ToolEffect::Run(command) => {
-            rows.extend(Flow::plain(&headed("Run this command", &command.line), width, Ink::Dim));
+            rows.extend(Flow::plain(&with_length("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
-            rows.extend(whole(&command.line, width));
+            rows.extend(full_text(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
@@ -137,16 +138,16 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             }
         }
         ToolEffect::Foreign { server, tool, looks } => {
-            // Above the call: its arguments may fill the screen.
+            // Above the call, because its arguments may fill the screen.
             rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
                 rows.extend(Flow::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = laid_out(&ask.asking.args);
-            rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
-            rows.extend(whole(&args, width));
+            let args = pretty_json(&ask.asking.args);
+            rows.extend(full_text(&with_length(&format!("{server}: {tool}"), &args), width));
+            rows.extend(full_text(&args, width));
         }
         ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
@@ -169,13 +170,13 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     (rows, end)
 }
 
-/// Words over a text, with how long it is where that is not seen at once.
-fn headed(words: &str, text: &str) -> String {
+/// A heading for a text, with the text's length if that is not obvious.
+fn with_length(words: &str, text: &str) -> String {
     length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
 }
 
-/// A text of which nothing can hide.
-fn whole(raw: &str, width: usize) -> Vec<Line> {
+/// Wraps a text so that no part of it can be hidden.
+fn full_text(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
 
@@ -184,8 +185,8 @@ fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     Flow::plain(&row.to_text(), width, ink)
 }
 
-/// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
-fn laid_out(args: &str) -> String {
+/// Pretty-prints JSON arguments without changing their strings; text that is not JSON is returned unchanged.
+fn pretty_json(args: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(args);
     read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
 }
@@ -212,7 +213,7 @@ fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
     if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
 }
 
-/// A hunk with the lines around it, all of them whole.
+/// A hunk with the lines around it, none of them cut.
 fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);

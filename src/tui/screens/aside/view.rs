@@ -1,4 +1,4 @@
-//! A side question and its answer, at the right of the chat; over all of it where there is no room beside.
+//! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
 //! ┌ Aside: not in the tree ──────┐
@@ -8,7 +8,7 @@
 //! │ It means …                   │
 //! └ b keep as a branch  Esc drop ┘
 //! ```
-//! Not for: what keys do with it (`update`).
+//! Not for: the keys (`update`).
 
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the chat stays in view beside it.
+/// From this width on, the chat stays visible beside the pane.
 const BESIDE: u16 = 90;
 
-/// Draws it. Gives the rows that it has, and those that there is room for.
+/// Draws the pane. Returns its number of rows and the height of its view.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     pane: &AsidePane,
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     (rows.len(), height)
 }
 
-/// What it took, or how far it is.
+/// Model, tokens, and cost of the call, or its progress.
 fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));

@@ -1,4 +1,4 @@
-//! The history of calls, and what differs between two of them.
+//! The screens of the call history: the list of calls, the differences between two calls, and the history of an item.
 //! Not for: charts (`usage`).
 
 pub mod model;

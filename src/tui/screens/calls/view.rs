@@ -1,5 +1,5 @@
-//! The calls that were made, newest first, the selected one in full below; two of them can be compared.
-//! Not for: what differs between two (`view_diff`).
+//! Draws the call history, newest first, with the details of the call under the cursor below.
+//! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
 use crate::domain::base::time;
@@ -12,7 +12,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Keys with their descriptions, as many as fit into `width` columns.
 pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -114,7 +114,7 @@ fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
-/// Tokens of the prompt: what the server said, else the estimate.
+/// Tokens of the prompt, with their label: the server's count, or else the estimate.
 fn prompt(card: &RunCard) -> (u64, &'static str) {
     match card.usage.prompt {
         Some(n) => (u64::from(n), "actual"),
@@ -122,7 +122,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
     }
 }
 
-/// First words of what was asked, and which round of tools it was.
+/// First words of the question, with the round of tool calls if it is not the first.
 fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));

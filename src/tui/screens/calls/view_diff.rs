@@ -1,5 +1,5 @@
-//! What differs between two calls: rows by kind of difference, each with who or what caused it, the selected one in full
-//! beside or below; and an item over the calls of a branch.
+//! Draws the differences between two calls, grouped by kind, each with its cause, and the details of the one under the
+//! cursor; also the history of an item over the calls of a branch.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
@@ -25,12 +25,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Stays of an item that the overlay shows, the newest first.
+/// How many spans of an item's history the request overlay shows, newest first.
 const LATELY: usize = 3;
-/// Rows of the head.
+/// Height of the head, in rows.
 const HEAD: u16 = 3;
 
-/// How many rows of the screen the list has.
+/// Height of the list, in rows.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(crate::tui::view::layout::inside(area)).0.height
 }
@@ -86,7 +86,7 @@ fn title(look: &ViewContext<'_>, diff: &PlanDiff) -> String {
     format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
 }
 
-/// `main 14:02`, or `the next call on main`.
+/// Names a call: `main 14:02`, or `the next call on main`.
 fn named(look: &ViewContext<'_>, call: &CallRef) -> String {
     match call.at {
         Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
@@ -186,7 +186,7 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// All that is known of one difference.
+/// The details of a difference: what changed, its causes, and the reasons before and after.
 fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = Flow::plain(&delta.title, room, Ink::Text);
@@ -207,7 +207,7 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     rows
 }
 
-/// `by you: You pinned it. (14:02)`
+/// A cause: `by you: You pinned it. (14:02)`
 fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
     Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
@@ -217,8 +217,8 @@ fn place_words(place: Option<&ItemPlace>) -> String {
     place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
-/// How an item went in the newest calls, for the overlay's detail.
-pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+/// How the newest calls sent an item, for the details in the request overlay.
+pub(crate) fn recent_history(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
@@ -230,7 +230,7 @@ pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize)
     rows
 }
 
-/// An item over the calls of a branch. Gives its rows, and how many there was room for.
+/// Draws an item's history. Returns its number of rows and the height of its view.
 pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let history = &tale.history;
@@ -252,7 +252,7 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
     (rows.len(), page)
 }
 
-/// The whole story, the newest first.
+/// The whole history, newest first.
 fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
@@ -278,7 +278,7 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
     rows
 }
 
-/// `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
+/// The heading of a span: `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
 fn span(stay: &ItemInCall, when: &dyn Fn(i64) -> String) -> String {
     let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
     let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));

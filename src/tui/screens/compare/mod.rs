@@ -1,4 +1,4 @@
-//! Two branches side by side.
+//! The screen that compares two branches side by side.
 //! Not for: answers to one prompt (`race`).
 
 pub mod model;

@@ -1,4 +1,4 @@
-//! Two branches side by side from where they part: what each says, used and cost.
+//! Draws two branches side by side from where they diverge: their messages, calls, and cost.
 //!
 //! ```text
 //! ┌ main beside retry ─────────────────────────────────┐
@@ -23,9 +23,9 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the two stand side by side.
+/// From this width on, both sides are visible.
 const BESIDE: u16 = 100;
-/// Rows of a side that are laid out after the selected turn.
+/// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
@@ -148,7 +148,7 @@ fn column(
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is one at all.
+/// The turns of a side from the cursor on, and whether there are any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
@@ -190,7 +190,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
     (rows, true)
 }
 
-/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+/// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(look: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tokens", text::number(side.prompt)));

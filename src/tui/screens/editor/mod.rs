@@ -1,5 +1,5 @@
-//! Things that a person edits, with their versions: state blocks, summaries, memories, policies.
-//! Not for: the message being written.
+//! The editor of versioned items: state blocks, summaries, memories, policies, rules, skills, and module summaries.
+//! Not for: the message that is being written (`chat::model::composer`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! The editors' screen: state, summaries, memories and policies, each thing with its versions and what changed between them.
-//! Not for: typing (`text_editor`) or what keys do (`update`).
+//! State of the editor: the items of one kind, their versions, and the differences between versions.
+//! Not for: the text area (`text_editor`) or the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
@@ -7,60 +7,60 @@ use crate::domain::summary::versions::{Editable, EditableKind, Version};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
-/// Beside what a version is shown.
+/// What the shown version is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VersionComparison {
-    /// The version that it came from.
+    /// The version that it was made from.
     #[default]
     Before,
-    /// The first of all: for a policy the preset that it was copied from.
+    /// The oldest version: for a policy, the preset that it was copied from.
     First,
-    /// Nothing: its text alone.
+    /// Nothing; the text is shown alone.
     Nothing,
 }
 
-/// What the next call would be under a policy.
+/// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyTrial {
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// The ticket of what was asked.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// What came of it, once it is there.
+    /// The outcome, or why there is none; None until the engine answers.
     pub result: Option<Result<Arc<WhatIf>, String>>,
 }
 
-/// See the module.
+/// The editor of versioned items.
 #[derive(Clone, Debug)]
 pub struct EditorScreen {
-    /// On which branch.
+    /// The branch whose items are shown.
     pub branch: BranchId,
-    /// What is shown.
+    /// The kind of the items.
     pub kind: EditableKind,
-    /// Things of that kind.
+    /// The items of that kind.
     pub things: Vec<Editable>,
-    /// They are being read, with this ticket.
+    /// Ticket of the request that loads them, while it is pending.
     pub loading: Option<u64>,
-    /// The selected thing.
+    /// Index of the item under the cursor.
     pub cursor: usize,
-    /// The selected version, by its place.
+    /// Index of the shown version, 0 being the newest.
     pub version: usize,
-    /// Beside what it is shown.
+    /// What the shown version is compared with.
     pub beside: VersionComparison,
-    /// Rows of the text that are scrolled past.
+    /// Rows of the text that are scrolled off its top.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// Number of rows of the text and height of its view, as last drawn.
     pub seen: (usize, usize),
-    /// What the next call would be under a policy.
+    /// The preview of the next request under a policy.
     pub tried: Option<PolicyTrial>,
-    /// The thing to select once they are there.
+    /// Id of the item to move the cursor to once the list is loaded.
     pub wanted: Option<String>,
-    /// What was done last was taking a policy for the branch: that is what undo takes back.
+    /// Whether the last change applied a policy to the branch, so that undo reverts that and not a version.
     pub took: bool,
 }
 
 impl EditorScreen {
-    /// An empty one whose things were asked for with this ticket.
+    /// Creates the screen while its items are being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
         Self {
@@ -79,12 +79,12 @@ impl EditorScreen {
         }
     }
 
-    /// Goes to another kind, whose things were asked for with this ticket.
+    /// Switches to another kind, whose items are being loaded under `ticket`.
     pub fn turn(&mut self, kind: EditableKind, ticket: u64) {
         *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
     }
 
-    /// The kind that stands so many places on.
+    /// The next kind, or the previous one if `step` is negative.
     #[must_use]
     pub fn next(&self, step: i64) -> EditableKind {
         let all = EditableKind::ALL;
@@ -92,7 +92,7 @@ impl EditorScreen {
         all[(here + if step > 0 { 1 } else { all.len() - 1 }) % all.len()]
     }
 
-    /// Takes things in; the selection stays on its thing, and goes to the version that counts.
+    /// Stores the items. The cursor stays on its item, and the item's current version is shown.
     pub fn fill(&mut self, things: Vec<Editable>) {
         let first = self.things.is_empty() && self.wanted.is_none();
         let selected = self.wanted.take().or_else(|| self.selected().map(|thing| thing.id.clone()));
@@ -108,19 +108,19 @@ impl EditorScreen {
         self.scroll = 0;
     }
 
-    /// The selected thing.
+    /// The item under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&Editable> {
         self.things.get(self.cursor)
     }
 
-    /// The selected version.
+    /// The shown version.
     #[must_use]
     pub fn shown(&self) -> Option<&Version> {
         self.selected()?.versions.get(self.version)
     }
 
-    /// What it is shown beside, where there is such.
+    /// The version that the shown one is compared with, if there is one.
     #[must_use]
     pub fn other(&self) -> Option<&Version> {
         let thing = self.selected()?;
@@ -132,7 +132,7 @@ impl EditorScreen {
         thing.versions.get(place?)
     }
 
-    /// Moves the selection among the things.
+    /// Moves the cursor by `by` items.
     pub fn step(&mut self, by: i64) {
         let to = shift(self.cursor, by, self.things.len().saturating_sub(1));
         if to != self.cursor {
@@ -141,19 +141,19 @@ impl EditorScreen {
         }
     }
 
-    /// Goes to an older version, or with −1 to a newer one.
+    /// Shows an older version (1), or a newer one (-1).
     pub fn age(&mut self, by: i64) {
         let last = self.selected().map_or(0, |thing| thing.versions.len().saturating_sub(1));
         self.version = shift(self.version, by, last);
         self.scroll = 0;
     }
 
-    /// Scrolls the text.
+    /// Scrolls the text by `by` rows.
     pub fn roll(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Shows the text beside something else.
+    /// Switches to the next `VersionComparison`.
     pub fn turn_view(&mut self) {
         self.beside = match self.beside {
             VersionComparison::Before => VersionComparison::First,
@@ -164,12 +164,12 @@ impl EditorScreen {
     }
 }
 
-/// What a request of the editor was made for.
+/// The purpose of a request of the editor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EditorPending {
     /// To list the items with their versions.
     List,
-    /// To change an item; the list is read again afterwards.
+    /// To change an item; the list is loaded again afterwards.
     Change,
     /// To plan the next call under a policy.
     TryPolicy,

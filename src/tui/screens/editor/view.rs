@@ -1,4 +1,4 @@
-//! The editors' screen: kinds of things as tabs, the things of one kind, the selected one's versions and what changed.
+//! Draws the editor: kinds of items as tabs, the items of one kind, and the shown version with its differences.
 //!
 //! ```text
 //! ┌ Editors ───────────────────────────────────────────────┐
@@ -25,12 +25,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
-/// Lines without change that are shown around a change.
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
-/// Lines that are compared one by one, at most; of longer texts all lines are shown as replaced.
+/// How many lines are compared at most; longer texts are shown as replaced entirely.
 const COMPARED: usize = 2_000;
 
-/// Draws it; returns the rows of the text and how many there is room for.
+/// Draws the editor. Returns the number of rows of the text and the height of its view.
 pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
@@ -106,7 +106,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
     paint::caption(look.theme, line, edge, buf);
 }
 
-/// Some keys of this screen stand in the table of all panels.
+/// The line of keys; some of them are in the key table's section of all panels.
 fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
         look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
@@ -126,7 +126,7 @@ fn tabs(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
     let mut line = Line::new();
     let all = EditableKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
     let here = EditableKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
-    // Where not all tabs have room, those before the open one scroll away.
+    // If the tabs do not fit, those before the open one scroll out of view.
     let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
     if from > 0 {
         line.push(Ink::Dim, look.theme.glyphs.ellipsis);
@@ -203,12 +203,12 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
-        // What made a summary stale is named there.
+        // Module summaries need a third row, which says why a summary is stale.
         let rows = if thing.kind == EditableKind::Modules { 3 } else { 2 };
         head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
-        // Its row stays where nothing is said, so that the text does not jump.
+        // The row stays empty when there is no notice, so that the text does not move.
         head.push(said(look).unwrap_or_default());
     } else {
         head.extend(said(look));
@@ -231,13 +231,13 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     (rows.len(), page)
 }
 
-/// The summary of a part of the program that is being made here.
+/// The module summary that is being written on this branch.
 fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     let branch = look.model.branch()?.id;
     look.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The current notice, which the full screen would otherwise hide.
 fn said(look: &ViewContext<'_>) -> Option<Line> {
     if let Some(part) = summing(look) {
         return Some(Line::of(Ink::Accent, &part.words()));
@@ -252,7 +252,7 @@ fn said(look: &ViewContext<'_>) -> Option<Line> {
 }
 
 fn heading(thing: &Editable) -> String {
-    // Where the list says it in a word, it is said in full here.
+    // The list shows the short form; here the full form is enough.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),
@@ -262,7 +262,7 @@ fn heading(thing: &Editable) -> String {
     format!("{}{goes}{note}", thing.title)
 }
 
-/// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
+/// Describes the shown version: `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
 fn versions(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let Some(shown) = shop.shown() else {
@@ -303,7 +303,7 @@ fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     }
 }
 
-/// The lines of two texts laid over each other.
+/// The lines of two texts with their change.
 fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (old_len, new_len) = (old.len(), new.len());
@@ -316,7 +316,7 @@ fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     changes.map(|change| (change.tag(), change.value())).collect()
 }
 
-/// Changed lines with some around them; what lies between is counted.
+/// Changed lines with some unchanged ones around them, and the number of unchanged lines between.
 fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let all = laid_over(&other.text, &shown.text);
     let changes: Vec<usize> =
@@ -356,7 +356,7 @@ fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     *skipped = 0;
 }
 
-/// What the next call would be under the policy.
+/// The preview of the next request under the policy.
 fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     let Some(PolicyTrial { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Which keys may follow the first of several, at the foot of the screen, once a person waits.
+//! Draws the hint at the foot of the screen of which keys may follow the first of several, shown after a delay.
 //! Not for: all keys (`view`).
 
 use crate::tui::text::{self, Line};
@@ -7,7 +7,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the keys stand in three columns.
+/// From this width on, the hint has three columns.
 const WIDE: u16 = 100;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -55,15 +55,15 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What stands in one place of the list.
+/// One place in the hint.
 enum Cell {
-    /// A group of actions.
+    /// The heading of a group of actions.
     Heading(&'static str),
-    /// A key, and what it does in a few words.
+    /// A key and what it does.
     Key {
-        /// The key, with an ellipsis where more keys follow.
+        /// The key, with an ellipsis if more keys follow.
         key: String,
-        /// In a few words.
+        /// A short description of the action.
         does: &'static str,
     },
 }
@@ -77,7 +77,7 @@ impl Cell {
     }
 }
 
-/// From this many keys on they stand under the headings of their groups.
+/// From this number of keys on, they are grouped under headings.
 const MANY: usize = 9;
 
 fn cells(look: &ViewContext<'_>) -> Vec<Cell> {

@@ -1,5 +1,5 @@
-//! A list filtered by typing, as a box over the chat.
-//! Not for: matching (the model does it).
+//! Draws a list that is filtered by typing, as a box over the chat.
+//! Not for: filtering (`model`).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
 use crate::tui::model::keys::{Action, When};
@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     entries(look, picker, list, buf);
 }
 
-/// Headings and entries, as far as there is room.
+/// Draws the headings and entries that fit.
 fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     let rows = picker.rows();
     let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
@@ -71,7 +71,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
     }
 }
 
-/// What the list is of, and what keys do in it.
+/// Title and keys of a list.
 fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     match kind {
         Kind::Sessions => {
@@ -96,7 +96,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     }
 }
 
-/// The list of themes is small and stands aside, so that what they do to the rest is seen.
+/// Where the list is drawn. The list of themes is small and at the side, so that the previewed theme is visible.
 fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
         return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
@@ -106,7 +106,7 @@ fn place(kind: Kind, area: Rect) -> Rect {
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
 
-/// A label whose letters at these places stand out.
+/// A label with the letters at these positions highlighted.
 fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
     let mut line = Line::of(ink, " ");
     let mut run = String::new();

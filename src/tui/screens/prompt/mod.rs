@@ -1,4 +1,4 @@
-//! A line to type.
+//! A prompt for one line of text.
 //! Not for: longer texts (`text_editor`).
 
 pub mod model;

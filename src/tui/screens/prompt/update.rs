@@ -1,5 +1,5 @@
-//! What a typed line is taken for.
-//! Not for: asking for it: that is where it is wanted.
+//! The effect of a submitted line.
+//! Not for: opening a prompt, which each caller does.
 
 use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
@@ -11,7 +11,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
 use crate::tui::update::effects::send;
 
-/// Enter: the line is taken.
+/// Handles Enter: closes the prompt and uses the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Prompt { text, purpose, .. }) = model.layers.take_top() else { return };
     let text = text.trim().to_owned();
@@ -36,7 +36,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
         }
         Purpose::Refuse(branch, index) => {
-            approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+            approval::update::send_consent(model, (branch, index), Consent::No { why: Some(text) }, None, out);
         }
         Purpose::NewSession => {
             send(

@@ -1,5 +1,5 @@
-//! A line in a box; of a long one its end.
-//! Not for: what it is for (`update`).
+//! Draws a prompt; of a long line, its end.
+//! Not for: the purpose of the line (`update`).
 
 use super::model::Prompt;
 use crate::tui::text::Line;

@@ -1,5 +1,5 @@
-//! A question with its choices.
-//! Not for: calls to tools that wait for a word (`approval`).
+//! A question with a list of choices.
+//! Not for: tool calls that need approval (`approval`).
 
 pub mod model;
 pub(crate) mod update;

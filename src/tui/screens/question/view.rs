@@ -1,5 +1,5 @@
-//! A question in a box, its choices below.
-//! Not for: what a choice does (`update`).
+//! Draws a question in a box with its choices below.
+//! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
 use crate::tui::text::Line;

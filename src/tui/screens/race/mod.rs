@@ -1,4 +1,4 @@
-//! One prompt asked of several models or settings, and a stored call beside the same call made again.
+//! Answers side by side: one prompt sent with several models or settings, or a stored call and its repetition.
 //! Not for: whole branches (`compare`).
 
 pub mod model;

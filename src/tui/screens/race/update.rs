@@ -1,5 +1,6 @@
-//! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
-//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
+//! Updates for answers side by side: repeating a stored call, racing a prompt on several branches, keeping or archiving
+//! the results.
+//! Not for: previews of the next call under other settings (`screens::what_if::update`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
@@ -26,7 +27,7 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::{said, send};
 
-/// Takes the answers to the requests of races and repeated calls.
+/// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     use RacePending as P;
     match (pending, result) {
@@ -38,7 +39,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
     }
 }
 
-/// Asks how the call of the selected message is to be made again.
+/// Asks how to repeat the call of the selected message.
 pub(crate) fn ask_how(model: &mut Model) {
     let found = model.session.as_ref().and_then(|session| {
         let node = session.tree.head(model.conversation.selected()?).id;
@@ -65,7 +66,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     });
 }
 
-/// Makes a call again.
+/// Repeats a call, optionally with another profile and model or without an item.
 pub(crate) fn replay(
     model: &mut Model,
     run: RunId,
@@ -79,7 +80,7 @@ pub(crate) fn replay(
     send(model, request, Pending::Race(RacePending::Replay), out);
 }
 
-/// The list of models to make a call again with.
+/// Opens the list of models to repeat a call with.
 pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     screens::picker::update::models(model, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
@@ -87,7 +88,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Asks for the items of a call.
+/// Requests the items of a stored call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -97,7 +98,7 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     );
 }
 
-/// The items of a call, to choose the one that is left out.
+/// Opens the list of a stored call's items, of which one is left out.
 fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
@@ -110,7 +111,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     model.layers.push(picker);
 }
 
-/// A stored call is under way again.
+/// Shows that a stored call is being repeated.
 fn replaying(model: &mut Model, made: ReplayedCall) {
     let title = match &made.without {
         Some((_, title)) => format!("now, without {title}"),
@@ -136,14 +137,14 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Makes a branch for each of several settings; the text is then asked on all of them.
+/// Creates a branch for each of the settings; the text is then sent on all of them.
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
 }
 
-/// The branches of a race are there: the prompt is asked on each.
+/// Sends the prompt on each branch of a new race.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
@@ -161,7 +162,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
-/// Enter: stands on the selected branch; of a race the others are put away.
+/// Handles Enter: switches to the selected branch; after a race, the other branches are archived.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else {
@@ -182,7 +183,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     branches::switch(model, branch, out);
 }
 
-/// Puts the selected branch away, and all of them where it is a replay.
+/// Archives the selected branch, and closes the screen when none is left.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
@@ -198,7 +199,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
 }
 
-/// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
+/// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
@@ -224,7 +225,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
 }
 
-/// Puts `/race` and two modes before the message in the composer.
+/// Inserts `/race` and two modes before the message in the composer.
 pub(crate) fn start(model: &mut Model) {
     model.layers.clear();
     model.focus = Focus::Composer;

@@ -1,5 +1,5 @@
-//! Answers side by side, each under what is particular about it and what it took; one at a time where there is no room.
-//! Not for: what keys do with them (`update`).
+//! Draws answers side by side, each under its title and figures; as many at a time as fit.
+//! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
@@ -17,10 +17,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Columns that an answer needs to stand beside others.
+/// Width that an answer needs beside others.
 const BESIDE: u16 = 36;
 
-/// Draws; gives the contents that are lacking, and rows of the longest answer and of a page.
+/// Draws the answers. Returns the nodes whose contents are missing, the rows of the longest answer, and the height of
+/// the view.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     ring: &RaceScreen,
@@ -83,7 +84,7 @@ fn hints(ring: &RaceScreen) -> Vec<(Action, &'static str)> {
     words
 }
 
-/// What is particular about an answer, and what it took. Gives the room below.
+/// Draws an answer's title, figures, and limits. Returns the area below.
 fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
     let room = usize::from(area.width).saturating_sub(more.len() + 2);
@@ -101,7 +102,7 @@ fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
     rest
 }
 
-/// The limits of a branch of a race, and whether one of them ended it.
+/// The limits of a race's branch, or which of them ended it.
 fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
     match record.stopped {
@@ -112,7 +113,7 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     }
 }
 
-/// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
+/// The figures of an answer, `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.
 fn account(look: &ViewContext<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let run = column
@@ -133,7 +134,7 @@ fn account(look: &ViewContext<'_>, column: &Column) -> String {
     })
 }
 
-/// The words of an answer.
+/// The text of an answer.
 fn rows(
     look: &ViewContext<'_>,
     column: &Column,

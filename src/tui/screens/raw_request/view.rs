@@ -1,5 +1,6 @@
-//! The exact bytes of a request, part by part: broken into rows behind each `\n`, with marks for what nobody would see.
-//! Not for: changing a byte of it.
+//! Draws the exact bytes of a request block by block, with rows broken after each `\n` and marks for invisible
+//! characters.
+//! Not for: changing the bytes.
 
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
@@ -13,17 +14,17 @@ use ratatui::layout::Rect;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Columns before the bytes.
+/// Indentation of the bytes, in columns.
 const INDENT: u16 = 2;
 
-/// A piece of bytes that is never parted: how many, and whether it ends a row or a quoted text.
+/// A piece of text that is never broken, with whether it ends a row and whether it is a quotation mark.
 struct Unit<'a> {
     text: &'a str,
     ends_row: bool,
     quote: bool,
 }
 
-/// Graphemes, and escapes as a whole.
+/// Splits text into graphemes and whole escapes.
 fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -39,12 +40,12 @@ fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     })
 }
 
-/// Spaces that look like the usual one, and are another.
+/// Whether a character looks like a space but is another one.
 fn odd_space(c: char) -> bool {
     matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
 }
 
-/// What a unit is drawn as; whether it is a mark for something that nobody would see.
+/// How a unit is drawn, and whether that is a mark for something invisible.
 fn drawn(unit: &str) -> (String, bool) {
     if unit.chars().any(odd_space) {
         use std::fmt::Write as _;
@@ -66,7 +67,7 @@ fn drawn(unit: &str) -> (String, bool) {
     (shown.as_str().to_owned(), marked)
 }
 
-/// Breaks bytes into rows of at most `room` columns: behind line ends, else behind a space, else anywhere.
+/// Breaks bytes into rows of at most `room` columns: after line ends, otherwise after a space, otherwise anywhere.
 fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &mut impl FnMut(Range<usize>, bool)) {
     let (mut start, mut used, mut at) = (whole.start, 0, whole.start);
     let (mut began, mut space) = (quoted, None);
@@ -104,12 +105,12 @@ fn width_of(text: &str) -> usize {
     units(text).map(|unit| text::width(&drawn(unit.text).0)).sum()
 }
 
-/// Whether bytes end inside a quoted text that began as `quoted` says.
+/// Whether the text ends inside a quoted string, given whether it begins inside one.
 fn quoted_after(text: &str, quoted: bool) -> bool {
     units(text).fold(quoted, |quoted, unit| quoted ^ unit.quote)
 }
 
-/// Makes the rows where the width or the folds changed.
+/// Rebuilds the rows if the width or the blocks changed.
 pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     let inside = crate::tui::view::layout::inside(area);
     let width = inside.width.saturating_sub(INDENT + 1).max(8);
@@ -219,7 +220,7 @@ fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     line
 }
 
-/// `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
+/// Figures of the planned request: `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
 fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
     let bytes = text::number(raw.body.len() as u64);
@@ -228,7 +229,7 @@ fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
 }
 
-/// What an edited request counts, and whether it may go.
+/// Figures of an edited request, and whether it fits the budget.
 fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
@@ -265,7 +266,7 @@ fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
 }
 
-/// A row of bytes: hits stand out, and so do marks and spaces at the end of a line or a text.
+/// A row of bytes. Matches are highlighted, as are marks and spaces at the end of a line or a string.
 fn bytes(raw: &RawRequestScreen, range: Range<usize>, mut quoted: bool) -> Line {
     let row = &raw.body[range.clone()];
     let all: Vec<Unit<'_>> = units(row).collect();
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(shown, [first, "\\\"d·\", \"x\": 1}"]);
     }
 
-    /// What is left behind a space may be too wide for what comes next.
+    /// What is left after a space may be too wide for what comes next.
     #[test]
     fn a_wide_sign_behind_a_late_space_has_a_row_of_its_own() {
         let body = "\u{a0} 0\\\"\u{a0}";

@@ -1,5 +1,5 @@
-//! A text, whole: as Markdown, or exactly.
-//! Not for: the rows themselves (`text`).
+//! Draws a whole text, as Markdown or exactly.
+//! Not for: laying out the rows (`tui::text`).
 
 use super::model::Reader;
 use crate::tui::model::keys::{Action, When};

@@ -1,5 +1,5 @@
-//! Finding messages of all sessions while typing, going to one, and going back.
-//! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
+//! Updates of the search over all messages: searching while the person types, going to a message, and going back.
+//! Not for: lists that are filtered by typing (`picker`).
 
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -15,10 +15,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::{said, send, trouble};
 use crate::tui::update::session;
 
-/// Messages that are asked for.
+/// How many messages are requested at most.
 const LIMIT: usize = 200;
 
-/// Takes the answers to the requests of the search.
+/// Handles the answers to the requests of the search.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -38,7 +38,7 @@ pub(crate) fn answered(
             restore(model, point);
         }
         (SearchPending::GoTo(_) | SearchPending::Return(_), Err(failure)) => {
-            // A sentence is not seen below a screen that takes the whole terminal.
+            // A screen that covers the terminal would hide the message.
             model.layers.clear();
             trouble(model, &failure);
         }
@@ -46,7 +46,7 @@ pub(crate) fn answered(
     }
 }
 
-/// Opens the search, perhaps with words.
+/// Opens the search with a query, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
     if model.layers.on::<SearchScreen>() {
         model.layers.pop();
@@ -56,7 +56,7 @@ pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
     changed(model, out);
 }
 
-/// The line changed.
+/// Handles a changed query.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(finder) = model.layers.top_mut::<SearchScreen>() else { return };
     finder.cursor = 0;
@@ -77,7 +77,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows what was found, or why nothing was.
+/// Shows the messages found, or why the search failed.
 fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
     match result {
@@ -91,7 +91,7 @@ fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) 
     }
 }
 
-/// Goes to the selected message.
+/// Goes to the message under the cursor.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(finder) = model.layers.top::<SearchScreen>() else { return };
     let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
@@ -109,7 +109,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Goes to a message of the open session, along a branch that holds it.
+/// Goes to a message of the open session, on a branch that contains it.
 pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     leave_here(model);
     let Some(session) = &model.session else { return };
@@ -122,7 +122,7 @@ pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     land(model, node);
 }
 
-/// Remembers where the person is, and where the view stands.
+/// Stores the current place, so that the person can return to it.
 pub(crate) fn leave_here(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
@@ -131,7 +131,7 @@ pub(crate) fn leave_here(model: &mut Model) {
     remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
-/// Goes back to where the person was before the last jump.
+/// Returns to the place before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.jumps.before.pop() else {
         model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
@@ -153,7 +153,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Restores what the person saw: the selected message and the rows in view.
+/// Restores the selected message and the scroll position of a place.
 fn restore(model: &mut Model, spot: ReturnPoint) {
     arrive(model, spot.node);
     if model.layers.is_empty() {
@@ -162,7 +162,7 @@ fn restore(model: &mut Model, spot: ReturnPoint) {
     }
 }
 
-/// Goes to a message of the open session, or to the end of its path.
+/// Goes to a message of the open session, or to the end of the path.
 fn arrive(model: &mut Model, node: Option<NodeId>) {
     model.layers.clear();
     if let Some(node) = node {
@@ -173,7 +173,7 @@ fn arrive(model: &mut Model, node: Option<NodeId>) {
     }
 }
 
-/// Selects a message of the path, in view.
+/// Selects a message of the path and scrolls to it; a message elsewhere is shown in the tree.
 pub(crate) fn land(model: &mut Model, node: NodeId) {
     let Some(session) = &model.session else { return };
     let at = session.tree.slot(node).and_then(|slot| model.conversation.path.iter().position(|here| *here == slot));

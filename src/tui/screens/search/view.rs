@@ -1,4 +1,4 @@
-//! The search over all messages: the line, and below it each message found with its match in view.
+//! Draws the search over all messages: the query, and each message found with its match.
 //!
 //! ```text
 //! ┌ Find anything ─────────────────────────────────────────┐
@@ -8,7 +8,7 @@
 //! │       … how do bees dance in the dark …                │
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
-//! Not for: looking anything up.
+//! Not for: searching.
 
 use super::model::SearchScreen;
 use crate::domain::base::time;
@@ -21,12 +21,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of one message.
+/// Height of a message in the list, in rows.
 const ROWS: u16 = 2;
-/// Columns before a message's words.
+/// Indentation of a message's text, in columns.
 const LEAD: usize = 3;
 
-/// Draws it. Returns how many messages there is room for.
+/// Draws the search. Returns how many messages fit.
 pub(crate) fn draw(look: &ViewContext<'_>, finder: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
@@ -85,7 +85,7 @@ fn count(look: &ViewContext<'_>, finder: &SearchScreen) -> Line {
     Line::of(Ink::Dim, &format!("{more}{} ", text::counted(found as u64, "message")))
 }
 
-/// What could not be read; else the filters.
+/// The first problem with the query, or else the names of the filters.
 fn below(look: &ViewContext<'_>, finder: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(4);
     if let Some(problem) = finder.found.problems.first() {
@@ -141,7 +141,7 @@ fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Bu
     }
 }
 
-/// The words around the match, so that it is in view.
+/// The text around the match, cut so that the match is visible.
 fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
     let mut line = Line::new();
     let mut lead = String::new();

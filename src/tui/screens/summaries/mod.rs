@@ -1,4 +1,4 @@
-//! Summaries: drafts beside their sources, accepted ones, those of modules.
+//! The screens of summaries: a draft beside its sources, and the list of accepted summaries.
 //! Not for: writing them (the engine).
 
 pub mod model;

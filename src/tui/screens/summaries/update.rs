@@ -1,5 +1,5 @@
-//! Summaries: having one drafted, what a person does with a draft, the list of summaries.
-//! Not for: moving about in either (`update::travel`).
+//! Updates of the summaries: drafting one, deciding about a draft, and the list of summaries.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
@@ -19,7 +19,7 @@ use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
 
-/// Takes the answers to the requests of these screens.
+/// Handles the answers to the requests of these screens.
 pub(crate) fn answered(
     model: &mut Model,
     pending: SummaryPending,
@@ -30,7 +30,7 @@ pub(crate) fn answered(
     match (pending, result) {
         (P::Draft(branch), Err(failure)) => failed(model, branch, &failure),
         (P::Edit { branch, number, text }, Err(failure)) => {
-            // The text that was refused is not lost.
+            // The refused text opens again, so that it is not lost.
             edit(model, branch, number, &text);
             trouble(model, &failure);
         }
@@ -50,7 +50,8 @@ pub(crate) fn answered(
     }
 }
 
-/// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
+/// Opens the draft that waits or is being written, or drafts a summary if there is none. Closes the screen if it is
+/// open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<DraftScreen>(|_| true) {
         return;
@@ -66,7 +67,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Has a summary of the older turns drafted, up to a turn or up to the newest ten messages.
+/// Drafts a summary of the older turns up to a turn; None leaves out the newest ten messages.
 pub(crate) fn compress(
     model: &mut Model,
     kind: SummaryKind,
@@ -78,7 +79,7 @@ pub(crate) fn compress(
     make(model, branch, SummaryAct::Draft { kind, up_to, by }, out);
 }
 
-/// Has a draft made, on the screen.
+/// Requests a draft and opens its screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Draft(branch)), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
@@ -87,12 +88,12 @@ fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>
     }
 }
 
-/// What a person decides about a draft.
+/// A person's decision about a draft.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum DraftDecision {
     Accept,
     Reject,
-    /// Keeps the selected item, or no longer.
+    /// Keeps the fact under the cursor word for word, or no longer.
     KeepItem,
     KeepAll,
     Edit,
@@ -131,7 +132,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     }
 }
 
-/// What would be lost with a draft that cannot simply be made again.
+/// What would be lost with the draft; None if it can be made again at no cost.
 fn work(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
@@ -141,19 +142,19 @@ fn work(draft: &SummaryDraft) -> Option<&'static str> {
     }
 }
 
-/// Asks before such a draft goes.
+/// Asks before such a draft is discarded.
 fn doubt(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
     let words = work(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
     model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
 }
 
-/// Throws the draft away.
+/// Discards the draft.
 pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     ask(model, branch, SummaryAct::Reject, out);
 }
 
-/// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
+/// Replaces the shown draft with a new one, after asking if a person edited it.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
     match draft.filter(|draft| draft.summary.source == SummarySource::User) {
@@ -168,7 +169,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
     send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
-/// The draft's text, to be edited; what is kept word for word is put together with it anew.
+/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
@@ -178,13 +179,13 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     model.layers.push(editor);
 }
 
-/// The edited text goes to the engine.
+/// Sends the edited text to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
     let act = SummaryAct::Edit { draft: number, text: text.clone() };
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Edit { branch, number, text }), out);
 }
 
-/// A draft could not be made. Where a person stopped it, that was reported already.
+/// Reports that a draft failed. If a person stopped it, that was reported already.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
     let here = |desk: &DraftScreen| desk.branch == branch;
@@ -195,7 +196,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     }
 }
 
-/// A draft came, changed, or went.
+/// Handles that a draft arrived, changed, or was removed (None).
 pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
@@ -220,7 +221,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Summar
     }
 }
 
-/// Says that a draft waits, and what opens it.
+/// Reports that a draft waits, and the key that opens it.
 fn announce(model: &mut Model, draft: &SummaryDraft) {
     let (from, to) = draft.summary.turns;
     let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
@@ -233,12 +234,12 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
     model.drafts.said = Some(text);
 }
 
-/// A draft is being made.
+/// Stores the progress of a summary.
 pub(crate) fn making(model: &mut Model, branch: BranchId, making: PendingSummary) {
     model.drafts.making.insert(branch, making);
 }
 
-/// Esc on a draft: stops one that is being made; one that waits goes on waiting.
+/// Handles Esc on a draft: stops one that is being written; one that waits is kept.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(desk) = model.layers.take_top::<DraftScreen>() else { return };
     if model.drafts.making.remove(&desk.branch).is_some() {
@@ -249,7 +250,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The list of summaries.
+/// Opens the list of summaries.
 pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.close::<SummaryList>(|_| true);
@@ -257,7 +258,7 @@ pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
     list(model, out);
 }
 
-/// Reads the list again where it is open.
+/// Loads the list again if it is open.
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
     let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
     if let Some(branch) = branch {
@@ -272,7 +273,7 @@ fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
     }
 }
 
-/// Takes a level back: of the selected summary, or the newest of the kind of the draft on the screen.
+/// Takes back the selected summary, or the newest summary of the shown draft's kind.
 pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
     let (branch, act) = if let Some(shelf) = model.layers.top::<SummaryList>() {
@@ -287,7 +288,7 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
 }
 
-/// Has it written anew: a draft by the other writer, a summary of the list by its own.
+/// Writes a summary again: a draft with the other author, a summary of the list with its own.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if let Some(desk) = model.layers.top::<DraftScreen>() {
         desk.draft.as_ref().map(|draft| {
@@ -316,13 +317,13 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter on a draft: a selected item in its sources, or back.
+/// Handles Enter on a draft: shows the fact under the cursor in the sources, or returns to the facts.
 pub(crate) fn look(desk: &mut DraftScreen) {
     desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
     desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
 }
 
-/// Enter in the list: the selected summary as a text.
+/// Handles Enter in the list: shows the whole text of the selected summary.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
     let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
     let (from, to) = card.summary.turns;

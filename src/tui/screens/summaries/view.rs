@@ -1,4 +1,4 @@
-//! The draft of a summary beside its sources, and below them what it keeps word for word and what it dropped.
+//! Draws the draft of a summary beside its sources, and below them the facts that it keeps or is missing.
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
@@ -23,20 +23,21 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the draft stands beside its sources.
+/// From this width on, the draft is drawn beside its sources.
 const BESIDE: u16 = 100;
-/// Characters of one message that are shown.
+/// How many characters of a message are shown.
 const MESSAGE: usize = 20_000;
-/// Bytes of all sources that are shown.
+/// How many bytes of all sources are shown.
 const SOURCES: usize = 600_000;
 
-/// What moving about needs to know of a frame: rows of the draft, of the sources, of a page; where the sources stand.
+/// What scrolling needs of a frame: rows of the draft, rows of the sources, height of the focused part; and the scroll
+/// position of the sources.
 pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,
 }
 
-/// Where everything stands inside the frame.
+/// The areas inside the frame.
 #[derive(Clone, Copy, Default)]
 struct Areas {
     head: Rect,
@@ -149,7 +150,7 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
     super::view_accepted::hint_line(look, When::Drafts, words, width)
 }
 
-/// What is known while there is no draft yet.
+/// What is shown while there is no draft yet.
 fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
     let making = look.model.drafts.making.get(&desk.branch);
@@ -161,7 +162,7 @@ fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Lin
     rows
 }
 
-/// `Turns 1–7 are being summed up by gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
+/// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
 fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
     let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
@@ -178,7 +179,7 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
     format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
 }
 
-/// Tokens, what is said, by whom, why; what stays and what to know.
+/// The figures of the draft, its author and cause, and its warnings.
 fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let summary = &draft.summary;
@@ -206,7 +207,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     rows
 }
 
-/// `4,310 → 512 est. tokens, 8.4 times shorter, 540 cal ±2 %`
+/// Compares the tokens: `4,310 → 512 est. tokens, 8.4 times shorter`
 pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let becomes = look.theme.glyphs.becomes;
@@ -219,7 +220,7 @@ pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool
     format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
-/// Who wrote it, by name.
+/// The author of a summary.
 pub(crate) fn writer(summary: &Summary) -> String {
     match (summary.source, &summary.model) {
         (SummarySource::Llm, Some(model)) => model.clone(),
@@ -229,7 +230,7 @@ pub(crate) fn writer(summary: &Summary) -> String {
     }
 }
 
-/// Which turns in between stay as they are.
+/// Which turns in between are kept as they are, and why.
 fn staying(draft: &SummaryDraft) -> Option<String> {
     let why = |why: KeepReason| match why {
         KeepReason::Pinned => "pinned",
@@ -253,7 +254,7 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
     (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
 }
 
-/// A part's heading; the one with the focus stands out. Gives the room below.
+/// Draws a part's heading, highlighted if it has the focus. Returns the area below.
 fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
     let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
@@ -261,7 +262,7 @@ fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: 
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
-/// The draft's text. Gives how many rows it has.
+/// Draws the draft's text. Returns its number of rows.
 fn text_of(
     look: &ViewContext<'_>,
     desk: &DraftScreen,
@@ -290,7 +291,8 @@ fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut
     paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
-/// The sources, at the selected item where they follow it. Gives how many rows they have and where they stand.
+/// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
+/// scroll position.
 fn sources(
     look: &ViewContext<'_>,
     desk: &DraftScreen,
@@ -318,7 +320,7 @@ fn sources(
     (rows.len(), from)
 }
 
-/// The sources as rows, each message below a heading that no other row looks like.
+/// The rows of the sources. Only the headings of messages have the inks of speakers, by which `place` finds them.
 fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     let mut bytes = 0;
@@ -348,7 +350,7 @@ fn speaker(role: Role) -> Ink {
     }
 }
 
-/// The row of a message that holds an item, or the message's first.
+/// The row of a message that contains a fact, or the message's first row.
 fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<usize> {
     let messages = turns.iter().flat_map(|turn| &turn.messages).filter(|message| !message.text.trim().is_empty());
     let wanted = messages.enumerate().find(|(_, message)| message.node == node)?.0;
@@ -361,7 +363,7 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
     holds(item).or_else(|| holds(first)).or(Some(start + 1).filter(|at| *at < end)).or(Some(start))
 }
 
-/// What is kept word for word, then what was dropped, the weightiest first.
+/// Draws the kept sentences, then the missing facts, most important first.
 fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -1,4 +1,5 @@
-//! The summaries of a branch: what is in use, the levels below it, whether each still holds; the selected one in full.
+//! Draws the summaries of a branch: those in use, the ones they replaced, and whether each is up to date; with the
+//! selected one's text.
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;
@@ -14,7 +15,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Keys with their descriptions, as many as fit into `width` columns.
 pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -120,7 +121,7 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     rows
 }
 
-/// Why a summary does not go.
+/// Why a summary is not included.
 fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
         SummaryState::StaleSource => {

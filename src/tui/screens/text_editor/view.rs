@@ -1,4 +1,4 @@
-//! A text that is edited over the whole screen, with why it was not saved below it.
+//! Draws the text editor over the whole screen, with the reason why saving failed below the text.
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};

@@ -1,5 +1,5 @@
-//! Tools and MCP servers, with what each costs.
-//! Not for: calls to them (`traces`).
+//! The screen of tools and MCP servers, with the tokens that each costs.
+//! Not for: tool calls (`traces`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: which line is selected, what is folded, how far its details are scrolled.
-//! Not for: how tools and servers stand (`domain::tool::cards`) or how they look (`view`).
+//! State of the tools screen: the selected line, the folded servers, and the scroll position of the details.
+//! Not for: the state of tools and servers (`domain::tool::cards`) or drawing (`view`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -11,37 +11,37 @@ use std::collections::BTreeSet;
 pub enum ListEntry {
     /// The folder's own file of servers.
     File,
-    /// A server, by its place.
+    /// A server, by its index.
     Server(usize),
-    /// A tool of a server.
+    /// A tool, by the indices of its server and of the tool.
     Tool(usize, usize),
 }
 
-/// See the module.
+/// The screen of tools and MCP servers.
 #[derive(Clone, Debug)]
 pub struct ToolsScreen {
-    /// Of which branch.
+    /// The branch on which tools are switched.
     pub branch: BranchId,
-    /// All tools, once they are there.
+    /// The tools and servers; None until they are loaded.
     pub toolbox: Option<Box<Toolbox>>,
-    /// The ticket of what was asked last.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// Servers whose tools are not listed.
+    /// Keys of the servers whose tools are hidden.
     pub folded: BTreeSet<String>,
-    /// Rows of the details that are scrolled past.
+    /// Rows of the details scrolled off the top.
     pub scroll: usize,
-    /// Rows they had and rows there were room for, when last drawn.
+    /// Number of rows of the details and height of their view, as last drawn.
     pub seen: (usize, usize),
-    /// The person was asked about the folder's file since this was opened.
+    /// Whether the person was asked about the folder's file since the screen was opened.
     pub asked: bool,
-    /// A tool to go to once they are there, named as the model sees it.
+    /// A tool to select once the list is loaded, by the name that the model sees.
     pub wanted: Option<String>,
 }
 
 impl ToolsScreen {
-    /// An empty one, asked for with this ticket.
+    /// Creates the screen while its list is being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
         Self {
@@ -71,13 +71,13 @@ impl ToolsScreen {
         spots
     }
 
-    /// The selected line.
+    /// The line under the cursor.
     #[must_use]
     pub fn spot(&self) -> Option<ListEntry> {
         self.spots().get(self.cursor).copied()
     }
 
-    /// The server of a line.
+    /// The server of a line, or of the tool on it.
     #[must_use]
     pub fn server(&self, spot: ListEntry) -> Option<&ServerCard> {
         match spot {
@@ -95,7 +95,7 @@ impl ToolsScreen {
         }
     }
 
-    /// The folder's file, where it waits for a word and could be used.
+    /// The folder's file of servers, if it needs a decision and could be used.
     #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
@@ -104,7 +104,7 @@ impl ToolsScreen {
         })
     }
 
-    /// What tells a line apart from others, over changes.
+    /// A name of a line that stays the same when the list changes.
     fn name(&self, spot: ListEntry) -> Option<String> {
         match spot {
             ListEntry::File => Some(String::new()),
@@ -112,7 +112,8 @@ impl ToolsScreen {
         }
     }
 
-    /// Takes all tools in; the selection stays on its line. The program's own are folded at first where there are others.
+    /// Stores the tools. The cursor stays on its line. When they are first shown beside other servers, the built-in
+    /// tools are folded.
     pub fn show(&mut self, all: Box<Toolbox>) {
         let selected = self.spot().and_then(|spot| self.name(spot));
         let first = self.toolbox.is_none();
@@ -135,7 +136,7 @@ impl ToolsScreen {
         self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(spots.len().saturating_sub(1));
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         let last = self.spots().len().saturating_sub(1);
         let to = shift(self.cursor, by, last);
@@ -144,12 +145,12 @@ impl ToolsScreen {
         }
     }
 
-    /// Scrolls the details.
+    /// Scrolls the details by `by` rows.
     pub fn roll(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Lists the tools of the selected server, or no longer. The selection goes to the server.
+    /// Shows or hides the tools of the selected server, and moves the cursor to the server.
     pub fn fold(&mut self) {
         let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
             return;
@@ -164,12 +165,12 @@ impl ToolsScreen {
     }
 }
 
-/// What a request of the list of tools was made for.
+/// The purpose of a request of the tools screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToolsPending {
     /// To list tools and servers.
     List,
-    /// To change one; the list is read again afterwards.
+    /// To change one; the list is loaded again afterwards.
     Change,
 }
 

@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
-//! Not for: moving about in it (`update::travel`).
+//! Updates of the tools screen: loading the list, switching tools, restarting servers, and approving changed tools.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
@@ -14,7 +14,7 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::{said, send, trouble};
 
-/// Takes the answers to the requests of this screen.
+/// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -44,7 +44,7 @@ fn top(model: &Model) -> Option<&ToolsScreen> {
     model.layers.top::<ToolsScreen>()
 }
 
-/// Opens the screen; the same key closes it.
+/// Opens the screen, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<ToolsScreen>(|_| true) {
         return;
@@ -59,7 +59,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
-/// Opens the screen at a tool, named as the model sees it.
+/// Opens the screen at a tool, by the name that the model sees.
 pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     model.layers.close::<ToolsScreen>(|_| true);
     open(model, out);
@@ -68,7 +68,7 @@ pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Reads the list again where it is open.
+/// Loads the list again if it is open.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<ToolsScreen>().next().map(|rack| rack.branch);
     let Some(branch) = open else { return };
@@ -83,7 +83,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Fills the screen, and asks about servers in the folder that wait for a decision.
+/// Stores the list, and asks about servers in the folder that need a decision.
 fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
     let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
@@ -97,8 +97,8 @@ fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     }
 }
 
-/// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
-/// details behind it.
+/// The question whether to use the folder's servers. It contains every command; if they do not fit, it refers to the
+/// details of the screen below it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
     let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
         contacted over the network.";
@@ -136,7 +136,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     }
 }
 
-/// What a person said to the folder's file.
+/// Sends the decision about the folder's file.
 pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -146,7 +146,7 @@ pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut 
     );
 }
 
-/// Space: the tool, or all of the server's, on or off.
+/// Switches the selected tool, or all tools of the selected server, on or off.
 pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     let (key, on) = match (rack.tool(spot), rack.server(spot)) {
@@ -177,7 +177,7 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
+/// Approves the selected line: a changed tool, all changed tools of a server, or, after asking, the folder's file.
 pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     if spot == ListEntry::File {
@@ -202,7 +202,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Enter: a tool's details over the whole screen, a server's tools folded or not, the question about the folder's file.
+/// Handles Enter: opens a tool's description, folds a server's tools, or asks about the folder's file.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     match (spot, rack.tool(spot)) {

@@ -1,4 +1,4 @@
-//! Tools and their servers: each with its state and its cost, the selected one in full beside them.
+//! Draws tools and their servers, each with its state and its tokens, and the details of the selected one.
 //!
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
@@ -8,7 +8,7 @@
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
-//! Not for: how they stand (`domain::tool::cards`).
+//! Not for: the state of tools and servers (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The most tools that OpenAI takes in a request.
+/// The largest number of tools that OpenAI accepts in a request.
 const MANY: usize = 128;
 
-/// Draws it; returns the rows of the details and how many there is room for.
+/// Draws the screen. Returns the number of rows of the details and the height of their view.
 pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
@@ -101,7 +101,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The current notice, which the full screen would otherwise hide.
 fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
@@ -112,7 +112,7 @@ fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     Some(paint::cut(look.theme, ink, &said.text, width))
 }
 
-/// What goes with every call, or why nothing does.
+/// How many tools every request contains, or why none.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
         return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
@@ -253,7 +253,7 @@ fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buf
     (rows.len(), page)
 }
 
-/// Rows under a heading, with a free row before it.
+/// Appends rows under a heading, after an empty row.
 fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
     if more.iter().any(|row| !row.pieces.is_empty()) {
         rows.push(Line::new());

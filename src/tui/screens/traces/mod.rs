@@ -1,4 +1,4 @@
-//! Tool calls of a branch or session.
+//! The screen of the tool calls of a branch or of the session.
 //! Not for: approving one (`approval`).
 
 pub mod model;

@@ -1,6 +1,6 @@
-//! The tool calls of the branch or the session, the selected one beside the list or alone: arguments, result, what it changed,
-//! what kept it in, what it resolved.
-//! Not for: the small panel (`tools`).
+//! Draws the list of tool calls and the details of the selected one: its arguments, result, changes, protection, and
+//! links.
+//! Not for: the tools panel (`chat::view::tools`).
 
 use super::model::{Row, Traces};
 use crate::domain::base::hash::{Fields, Hash};
@@ -25,27 +25,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Columns from which the selected call stands beside the list instead of below it.
+/// From this width on, the selected call is drawn beside the list instead of below it.
 const WIDE: u16 = 110;
-/// Bytes of a text that are shown; copying gives all of it.
+/// How many bytes of a text are shown; copying gives all of it.
 const SHOWN: usize = 300_000;
-/// A session's calls of which the screen may not have all.
+/// How many calls of a session the model keeps; older ones are only in the store.
 const NEWEST: usize = 500;
-/// Lines around a change.
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
 
-/// What is noted of a frame.
+/// The measurements of a frame.
 pub(crate) struct FrameRows {
-    /// Contents that it lacks.
+    /// Nodes whose contents the frame needs.
     pub(crate) wanted: Vec<NodeId>,
-    /// Rows of the call that is shown, and rows there were room for.
+    /// Number of rows of the shown call and height of its view.
     pub(crate) seen: (usize, usize),
-    /// Rows of the list.
+    /// Height of the list.
     pub(crate) page: usize,
 }
 
 impl FrameRows {
-    /// Notes it with the screen; gives the contents that the frame lacks.
+    /// Stores the measurements in the screen. Returns the nodes whose contents the frame needs.
     pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
         (screen.seen, screen.page) = (self.seen, self.page);
         screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
@@ -106,7 +106,7 @@ pub(crate) fn draw(
     landed
 }
 
-/// Where the list and the call stand.
+/// The areas of the list and of the call; None where one is hidden.
 fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     if screen.opened {
         return (None, Some(inside));
@@ -173,7 +173,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     view_accepted::hint_line(look, When::Tools, &words, width)
 }
 
-/// The list; gives the rows there are room for.
+/// Draws the list. Returns its height.
 fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
@@ -260,7 +260,7 @@ fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
-/// A call with all that is known of it, as rows.
+/// A call whose details are drawn.
 struct CallDetail<'a> {
     look: &'a ViewContext<'a>,
     screen: &'a Traces,
@@ -307,7 +307,7 @@ impl CallDetail<'_> {
         parts
     }
 
-    /// What stands above: what was asked, what it came to, who allowed it, what belongs to it.
+    /// The head of the details: the call, its outcome, who allowed it, and its links.
     fn head(&self, room: usize) -> Vec<Line> {
         let trace = self.trace;
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
@@ -349,7 +349,7 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// What fixed it, or what it fixed.
+    /// The fix of a failure, or the failures that the call fixed.
     fn linked(&self, room: usize) -> Vec<Line> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
@@ -373,7 +373,7 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// The call that is run again, its result beside the one of then.
+    /// The rerun of the call, and the differences to the first result.
     fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
@@ -422,13 +422,13 @@ fn heading(title: &str) -> Vec<Line> {
     vec![Line::new(), Line::of(Ink::Heading, title)]
 }
 
-/// Arguments as JSON over several lines, where they are JSON.
+/// Pretty-prints JSON arguments; other text is returned unchanged.
 fn pretty(args: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
 }
 
-/// A difference in its colours, without the lines that name the files.
+/// A colored diff without its file names.
 pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for line in change.unified(AROUND).lines().skip(2) {

@@ -1,5 +1,5 @@
-//! Tokens, cost and cache share of calls as charts.
-//! Not for: one call's rows (`calls`).
+//! Charts of the calls' tokens, cost, cached share, and estimation errors.
+//! Not for: the rows of one call (`calls`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,39 +1,39 @@
-//! What the calls came to, as charts: which columns are seen, and which call is selected.
-//! Not for: the figures (`domain::call::ledger`) or their look (`view`).
+//! State of the usage charts: the visible columns and the selected call.
+//! Not for: the figures (`domain::call::ledger`) or drawing (`view`).
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};
 use crate::tui::model::list::shift;
 
-/// See the module.
+/// Charts of the calls of a branch or a session.
 #[derive(Clone, Debug)]
 pub struct UsageScreen {
-    /// Of which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// All branches of the session.
+    /// Whether the calls of all branches of the session are shown.
     pub whole: bool,
-    /// The figures, once they are there.
+    /// The figures; None until they are loaded.
     pub ledger: Option<Box<Ledger>>,
-    /// The ticket of what was asked.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// The selected call.
+    /// Index of the selected call.
     pub cursor: usize,
-    /// The first column.
+    /// Index of the first visible call.
     pub from: usize,
-    /// Columns there is room for, when last drawn.
+    /// How many columns fit, as last drawn.
     pub page: usize,
-    /// The first chart, where there is no room for all.
+    /// Index of the first visible chart, if not all fit.
     pub chart: usize,
 }
 
 impl UsageScreen {
-    /// An empty one, whose figures were asked for with this ticket.
+    /// Creates the screen while its figures are being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, whole: bool, ticket: u64) -> Self {
         Self { branch, whole, ledger: None, ticket, cursor: usize::MAX, from: 0, page: 1, chart: 0 }
     }
 
-    /// Takes figures in. The selection stays on its call; the newest is selected first, and stays so while calls come.
+    /// Stores the figures. The selection stays on its call, or on the newest call if that was selected.
     pub fn show(&mut self, ledger: Box<Ledger>) {
         let last = self.ledger.as_ref().is_none_or(|old| self.cursor.saturating_add(1) >= old.calls.len());
         let selected = self.selected().map(|call| call.run).filter(|_| !last);
@@ -43,7 +43,7 @@ impl UsageScreen {
         self.settle(self.page);
     }
 
-    /// The calls.
+    /// The calls, oldest first.
     #[must_use]
     pub fn calls(&self) -> &[CallCost] {
         self.ledger.as_ref().map(|ledger| ledger.calls.as_slice()).unwrap_or_default()
@@ -61,18 +61,18 @@ impl UsageScreen {
         self.selected().map(|call| call.run)
     }
 
-    /// Moves the selection along the calls.
+    /// Moves the selection by `by` calls.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.calls().len().saturating_sub(1));
         self.settle(self.page);
     }
 
-    /// Moves by whole screens of columns.
+    /// Moves by pages of columns.
     pub fn leaf(&mut self, way: i64) {
         self.step(way.signum() * i64::try_from(self.page.saturating_sub(1)).unwrap_or(1).max(1));
     }
 
-    /// Notes how many columns there is room for; the columns move only as far as the selection needs.
+    /// Stores how many columns fit, and scrolls just far enough to show the selection.
     pub fn settle(&mut self, page: usize) {
         self.page = page.max(1);
         let count = self.calls().len();

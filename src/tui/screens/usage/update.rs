@@ -1,5 +1,5 @@
-//! The charts of what calls came to: asking for the figures, going from one to its call.
-//! Not for: moving about in them (`update::travel`).
+//! Updates of the usage charts: loading the figures, and opening the selected call.
+//! Not for: moving the selection (`tui::update::travel`).
 
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
@@ -12,7 +12,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::update::effects::{said, send, trouble};
 
-/// Opens the charts; the same key closes them.
+/// Opens the charts, or closes them if they are open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<UsageScreen>(|_| true) {
         return;
@@ -26,7 +26,7 @@ fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> 
     send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Usage, out)
 }
 
-/// The calls of the whole session, or of the branch again.
+/// Toggles between the calls of the branch and of the whole session.
 pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     let (branch, whole) = (sheet.branch, !sheet.whole);
@@ -36,14 +36,14 @@ pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// All figures as text: also those of the items, by source and by policy.
+/// Prints all figures as text, including the use of items by source and by policy.
 pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     let line = if sheet.whole { "/stats --whole-session" } else { "/stats" };
     printed::line(model, line, out);
 }
 
-/// Takes the figures.
+/// Handles the figures.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Ledger(ledger)) => {
@@ -59,7 +59,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
     }
 }
 
-/// A call began or ended: the figures are asked for again.
+/// Loads the figures again after a call began or ended.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<UsageScreen>().next().map(|sheet| (sheet.branch, sheet.whole));
     let Some((branch, whole)) = open else { return };
@@ -69,7 +69,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter: the selected call among all calls.
+/// Handles Enter: opens the selected call in the call history.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     if let Some(run) = sheet.run() {

@@ -1,4 +1,4 @@
-//! What the calls came to, call by call: five charts over the same columns, and the selected call's figures.
+//! Draws five charts with one column per call, and the figures of the selected call.
 //!
 //! ```text
 //! ┌ What calls came to: main ────────────────────────────────┐
@@ -9,7 +9,7 @@
 //! │ call 15 of 16, turn 12 …                                  │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: the figures themselves (`domain::call::ledger`).
+//! Not for: the figures (`domain::call::ledger`).
 
 use super::model::UsageScreen;
 use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
@@ -25,15 +25,15 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of the selected call's figures, with the rule above.
+/// Height of the selected call's figures with the rule above, in rows.
 const DETAIL: u16 = 5;
-/// Rows of a chart at the least and at the most: its title and its columns.
+/// Least and largest height of a chart with its title, in rows.
 const ROWS: (u16, u16) = (3, 9);
 
-/// Cells of a column at the most.
+/// Largest width of a column.
 const WIDEST: usize = 7;
 
-/// What a chart shows.
+/// The quantity that a chart shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartKind {
     Input,
@@ -90,11 +90,11 @@ impl ChartKind {
         known.unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// The height of a full column.
+    /// The value of a full column.
     fn most(self, ledger: &Ledger) -> u64 {
         let sums = &ledger.totals;
         match self {
-            // Estimates stand in the same chart.
+            // Estimates are drawn in the same chart.
             Self::Input => sums.input.most.max(sums.est.most),
             Self::Output => sums.output.most,
             Self::Cost => sums.cost.most,
@@ -103,7 +103,7 @@ impl ChartKind {
         }
     }
 
-    /// Totals and means, the weightiest first.
+    /// Totals and means, most important first.
     fn sums(self, sums: &Totals) -> Vec<String> {
         let three = |sum: &Sum, words: fn(u64) -> String| {
             let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
@@ -140,14 +140,14 @@ impl ChartKind {
     }
 }
 
-/// Columns: their width and the gap behind each, and how many there is room for.
+/// Width of a column, the gap after it, and how many columns fit.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
     let each = usize::from(width) / count.max(1);
     let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
     (wide, gap, usize::from((width + gap) / (wide + gap)))
 }
 
-/// How many calls are seen at once.
+/// How many calls are visible at once.
 pub(crate) fn page(sheet: &UsageScreen, area: Rect) -> usize {
     columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
@@ -218,7 +218,7 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
     paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    // The sign of an error stands under its column.
+    // The sign of an error is shown below its column.
     let signs = u16::from(of == ChartKind::Error && body.height >= 2);
     let bars = Rect { height: body.height - signs, ..body };
     let (wide, gap, page) = columns(ledger.calls.len(), area.width);
@@ -260,7 +260,7 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
 }
 
-/// A cell of a column: `level` counts from the bottom.
+/// One cell of a column; `level` counts from the bottom.
 fn piece(
     look: &ViewContext<'_>,
     of: ChartKind,
@@ -273,7 +273,7 @@ fn piece(
     match of.value(call) {
         Some(0) if level == 0 => (Ink::Dim, NOTHING.to_string()),
         Some(value) => (of.ink(), cell(part(value), glyphs.ascii).to_string()),
-        // What the server did not tell is shown by our own estimate, which looks otherwise.
+        // Where the server reports nothing, our estimate is drawn with another glyph.
         None if of == ChartKind::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
         None if level > 0 || of == ChartKind::Input => (Ink::Dim, " ".to_owned()),
         None if call.status == RunStatus::Open => (Ink::Accent, glyphs.running.to_owned()),
@@ -336,7 +336,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     paint::lines(look.theme, &rows, room, buf);
 }
 
-/// Its place among all calls, from 1.
+/// Number of the selected call among all calls, from 1.
 fn at_in_all(sheet: &UsageScreen, ledger: &Ledger) -> u64 {
     u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
 }

@@ -1,5 +1,5 @@
-//! The next call under other settings: asking for them, taking one.
-//! Not for: moving about in the list (`update::travel`).
+//! Updates of the what-if screen: planning the variants and applying one.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::WhatIfScreen;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -15,7 +15,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::{said, send, trouble};
 use std::sync::Arc;
 
-/// Opens the list, or closes it.
+/// Opens the screen, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<WhatIfScreen>(|_| true) {
         return;
@@ -26,7 +26,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     work_out(model, out);
 }
 
-/// Asks for what the open list lacks.
+/// Requests the variants for the open screen.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (strip.branch, strip.draft.clone());
@@ -34,7 +34,7 @@ fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
 }
 
-/// Takes the calls under other settings.
+/// Handles the planned variants.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(Answer::WhatIf(found)) => came(model, &found),
@@ -52,7 +52,7 @@ fn came(model: &mut Model, found: &Arc<WhatIf>) {
     }
 }
 
-/// Closes the list and reports why it is empty. Where only the branch changed meanwhile, it is asked for again.
+/// Closes the screen and reports the failure. If only the branch changed in the meantime, requests the variants again.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
     let open = |strip: &WhatIfScreen| strip.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
@@ -63,7 +63,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<
     }
 }
 
-/// Takes the selected way for the branch. Undo brings the former settings back.
+/// Applies the selected settings to the branch (undoable).
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     if strip.is_empty() {

@@ -1,4 +1,4 @@
-//! The next call under other settings, side by side, and what the selected one gains and loses.
+//! Draws the next call under other settings as a table, and the items that the selected settings add and remove.
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
@@ -9,7 +9,7 @@
 //! │ - turn 12  Why does login fail …                      312 │
 //! └ Enter takes it  Esc leaves ──────────────────────────────┘
 //! ```
-//! Not for: working it out (the engine) or taking one (`update`).
+//! Not for: planning (the engine) or applying settings (`update`).
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
@@ -22,10 +22,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Wider than this the figures would stand too far from what they belong to.
+/// Largest width of the table; beyond it, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
 
-/// Columns of figures that there is room for.
+/// Which columns of figures fit.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
 struct Columns {
@@ -141,7 +141,7 @@ fn one(
     paint::pair(look.theme, &label, &value, row, buf);
 }
 
-/// `+1,204`, `-88`, `0`
+/// The signed difference: `+1,204`, `-88`, `0`
 fn signed(before: u32, now: u32) -> String {
     let apart = text::number(u64::from(before.abs_diff(now)));
     match now.cmp(&before) {
@@ -193,14 +193,14 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
     Line::of(ink, sign).with(Ink::Dim, &format!(" {place:<9} ")).with(Ink::Text, &item.title)
 }
 
-/// `Current: 14 items, 5,213 of 8,000 tokens.`
+/// Describes the current settings: `Current: 14 items, 5,213 of 8,000 tokens.`
 fn standing(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
-/// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`
+/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 in another form.`
 fn difference(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),

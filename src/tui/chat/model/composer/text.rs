@@ -7,14 +7,14 @@ use crate::tui::chat::model::complete::named;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A paste that is shown as one word.
+/// A paste that is shown as a placeholder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Paste {
     pub(super) chip: String,
     pub(super) text: Arc<str>,
 }
 
-/// A file or symbol that goes with the message as long as its name stands in it.
+/// A file or symbol that is sent with the message while its name is in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attached {
     pub(super) token: String,
@@ -22,14 +22,14 @@ pub(super) struct Attached {
     pub(super) text: Arc<str>,
 }
 
-/// A text that is not in the composer now.
+/// A text that was taken out of the composer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
     pub(super) lines: Vec<String>,
     pub(super) pastes: Vec<Paste>,
     pub(super) files: Vec<Attached>,
     pub(super) kind: DraftKind,
-    /// The draft that an edit of a sent message replaced.
+    /// The draft that editing a sent message replaced.
     pub(super) before_edit: Option<Box<ReplacedDraft>>,
 }
 
@@ -43,15 +43,15 @@ impl Saved {
     }
 }
 
-/// What a sent message replaced in the composer while it is edited.
+/// What editing a sent message replaced in the composer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplacedDraft {
     pub(super) draft: Saved,
-    /// The sent message's own text.
+    /// Text of the sent message.
     pub(super) sent: Arc<str>,
 }
 
-/// A file behind a message, in a fence that nothing in it closes.
+/// Appends a file in a fence that its text cannot close.
 fn behind(text: &mut String, file: &Attached) {
     let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
@@ -62,7 +62,7 @@ fn behind(text: &mut String, file: &Attached) {
     let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
 }
 
-/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
+/// The lines with their pastes unfolded, followed by the attached files.
 pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
     let mut text = lines.join("\n");
     for paste in pastes {
@@ -74,7 +74,7 @@ pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> 
     text
 }
 
-/// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.
+/// The text of an old message without control characters, as the text area needs it.
 pub(super) fn visible(text: &str) -> String {
     let text = line_ends(text);
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
