@@ -188,14 +188,14 @@ pub enum FileCmd {
 
 /// The kind of the messages handled since the last frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct HandledMessages {
     /// Whether at least one was a person's input.
     pub(crate) pressed: bool,
     /// Whether all of them only contain text of an answer.
     pub(crate) words: bool,
 }
 
-impl Taken {
+impl HandledMessages {
     pub(crate) fn of(msg: &Msg) -> Self {
         let words = match msg {
             Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) => {

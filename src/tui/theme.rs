@@ -124,7 +124,7 @@ pub struct Glyphs {
     pub frame: border::Set<'static>,
 }
 
-const FANCY: Glyphs = Glyphs {
+const UNICODE: Glyphs = Glyphs {
     ascii: false,
     pin: "◆",
     lease: "◇",
@@ -159,7 +159,7 @@ const FANCY: Glyphs = Glyphs {
     frame: border::PLAIN,
 };
 
-const PLAIN: Glyphs = Glyphs {
+const ASCII: Glyphs = Glyphs {
     ascii: true,
     pin: "#",
     lease: "~",
@@ -239,7 +239,7 @@ impl Theme {
         let name = if name == "none" { "mono" } else { name };
         let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
         Self::read(found.0, found.1, ascii)
-            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
+            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
     /// Parses a theme. Inks that it does not mention have no style.
@@ -255,11 +255,11 @@ impl Theme {
             let (ink, _) = found.ok_or_else(|| wrong(format!("there is no role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
-        Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
+        Ok(Self { styles, glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
     /// Adds the missing inks from the built-in theme that suits its background.
-    fn filled(mut self, ascii: bool) -> Self {
+    fn with_missing_inks(mut self, ascii: bool) -> Self {
         let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
                 "light"
@@ -277,8 +277,8 @@ impl Theme {
     #[must_use]
     pub fn in_256_colours(mut self) -> Self {
         for style in self.styles.values_mut() {
-            style.fg = style.fg.map(nearest);
-            style.bg = style.bg.map(nearest);
+            style.fg = style.fg.map(nearest_indexed);
+            style.bg = style.bg.map(nearest_indexed);
         }
         self
     }
@@ -350,7 +350,7 @@ impl Themes {
         let name = if name == "auto" { by_ground } else { name };
         let text = self.texts.iter().find(|theme| theme.name == name);
         let (theme, problem) = match text.map(|theme| Theme::read(name, &theme.text, self.ascii)) {
-            Some(Ok(theme)) => (theme.filled(self.ascii), None),
+            Some(Ok(theme)) => (theme.with_missing_inks(self.ascii), None),
             Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
@@ -359,7 +359,7 @@ impl Themes {
 }
 
 /// The nearest of the 6 × 6 × 6 colors and the 24 grays.
-fn nearest(colour: Color) -> Color {
+fn nearest_indexed(colour: Color) -> Color {
     let Color::Rgb(r, g, b) = colour else { return colour };
     let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
     let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
@@ -398,10 +398,10 @@ mod tests {
 
     #[test]
     fn colours_have_neighbours_among_256() {
-        assert_eq!(nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
-        assert_eq!(nearest(Color::Rgb(18, 21, 26)), Color::Indexed(233));
-        assert_eq!(nearest(Color::Rgb(255, 255, 255)), Color::Indexed(231));
-        assert_eq!(nearest(Color::Reset), Color::Reset);
+        assert_eq!(nearest_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(nearest_indexed(Color::Rgb(18, 21, 26)), Color::Indexed(233));
+        assert_eq!(nearest_indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(nearest_indexed(Color::Reset), Color::Reset);
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Model {
         let (said, hints) = (self.status.until(), self.hints_at());
         let reading =
             self.conversation.search.as_ref().filter(|search| search.unread > 0).map(|_| self.now + SEARCH_PAUSE);
-        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), screen, hints, reading];
+        let all = [self.plan.due, self.keep.due, said, ticking, self.waiting_notice_at(), screen, hints, reading];
         all.into_iter().flatten().min()
     }
 
@@ -236,7 +236,7 @@ impl Model {
 
     /// Whether the hint of the following keys is shown.
     #[must_use]
-    pub fn hinting(&self) -> bool {
+    pub fn shows_key_hints(&self) -> bool {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
@@ -252,8 +252,8 @@ impl Model {
     }
 
     /// When to tell the person that a call waits for its plan.
-    fn wait_to_tell(&self) -> Option<u64> {
-        let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.tell_at() } else { None };
+    fn waiting_notice_at(&self) -> Option<u64> {
+        let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.notify_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
     }
 
@@ -265,13 +265,13 @@ impl Model {
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);
         }
-        self.relink();
+        self.update_links();
     }
 
     /// Updates the links between failed tool results and the calls that resolved them.
-    pub fn relink(&mut self) {
+    pub fn update_links(&mut self) {
         if let Some(session) = &self.session {
-            self.tools.fixes = super::screens::traces::model::told(session, &self.conversation);
+            self.tools.fixes = super::screens::traces::model::link_notes(session, &self.conversation);
         }
     }
 

@@ -68,7 +68,7 @@ pub struct Pointer {
     /// The clickable areas of the last frame, recorded by the view while the mouse is captured.
     pub hits: RefCell<Vec<HitArea>>,
     /// The border that is being dragged.
-    pub held: Option<Border>,
+    pub dragged: Option<Border>,
     /// Time and target of the last click.
     pub last: Option<(u64, Target)>,
 }

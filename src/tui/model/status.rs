@@ -37,7 +37,7 @@ pub struct StatusMessage {
 /// All current messages, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    said: VecDeque<StatusMessage>,
+    messages: VecDeque<StatusMessage>,
     /// The number of failures reported so far.
     troubles: u64,
 }
@@ -61,7 +61,7 @@ impl Status {
 
     /// Removes the message on a topic.
     pub fn end(&mut self, topic: &'static str) {
-        self.said.retain(|said| said.topic != Some(topic));
+        self.messages.retain(|message| message.topic != Some(topic));
     }
 
     fn put(&mut self, weight: Severity, text: String, now: u64, topic: Option<&'static str>) {
@@ -74,30 +74,30 @@ impl Status {
             Severity::Alarm => None,
         };
         self.troubles += u64::from(weight != Severity::Notice);
-        self.said.retain(|said| said.text != text);
-        self.said.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
-        if self.said.len() > 20 {
-            self.said.pop_front();
+        self.messages.retain(|message| message.text != text);
+        self.messages.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
+        if self.messages.len() > 20 {
+            self.messages.pop_front();
         }
     }
 
     /// The displayed message: the newest alarm, or else the newest message.
     #[must_use]
     pub fn shown(&self) -> Option<&StatusMessage> {
-        self.said.iter().rev().find(|said| said.weight == Severity::Alarm).or_else(|| self.said.back())
+        self.messages.iter().rev().find(|message| message.weight == Severity::Alarm).or_else(|| self.messages.back())
     }
 
     /// Number of the other messages.
     #[must_use]
     pub fn more(&self) -> usize {
-        self.said.len().saturating_sub(1)
+        self.messages.len().saturating_sub(1)
     }
 
     /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
-        let alarm = self.said.iter().rposition(|said| said.weight == Severity::Alarm);
-        match alarm.or_else(|| self.said.len().checked_sub(1)) {
-            Some(at) => self.said.remove(at).is_some(),
+        let alarm = self.messages.iter().rposition(|message| message.weight == Severity::Alarm);
+        match alarm.or_else(|| self.messages.len().checked_sub(1)) {
+            Some(at) => self.messages.remove(at).is_some(),
             None => false,
         }
     }
@@ -110,22 +110,22 @@ impl Status {
 
     /// Removes messages that disappear by themselves, because another screen opens.
     pub fn settle(&mut self) {
-        self.said.retain(|said| said.until.is_none());
+        self.messages.retain(|message| message.until.is_none());
     }
 
     /// Removes a message that is no longer true.
     pub fn retract(&mut self, text: &str) {
-        self.said.retain(|said| said.text != text);
+        self.messages.retain(|message| message.text != text);
     }
 
     /// Removes messages whose time has passed.
     pub fn pass(&mut self, now: u64) {
-        self.said.retain(|said| said.until.is_none_or(|until| until > now));
+        self.messages.retain(|message| message.until.is_none_or(|until| until > now));
     }
 
     /// When the next message disappears.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
-        self.said.iter().filter_map(|said| said.until).min()
+        self.messages.iter().filter_map(|message| message.until).min()
     }
 }

@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Whether the report was requested. Only then is a key held back to see whether it begins one.
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// How long to wait for the next character of a report, which a slow connection may split anywhere.
-const PATIENCE: Duration = Duration::from_millis(100);
+const CHARACTER_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long to wait for the characters that begin a report; nobody types that fast.
-const BREATH: Duration = Duration::from_millis(8);
+const START_TIMEOUT: Duration = Duration::from_millis(8);
 /// The longest report, in characters. A longer one is discarded only as long as it arrives faster than anybody types.
-const LONG: usize = 64;
+const MAX_REPORT: usize = 64;
 
 /// Expects a report from now on.
 pub(crate) fn expect() {
-    ASKED.store(true, Ordering::SeqCst);
+    REQUESTED.store(true, Ordering::SeqCst);
 }
 
 /// Whether this key may be the beginning of a report.
 pub(crate) fn may_begin(key: KeyEvent) -> bool {
-    ASKED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
+    REQUESTED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
 }
 
 /// What a key and those after it turned out to be.
@@ -54,18 +54,18 @@ fn plain(event: &Event) -> Option<char> {
 
 /// Reads on after a key for which [`may_begin`] returned true.
 pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
-    let mut came = Vec::new();
+    let mut events = Vec::new();
     let start = if opens(first) { "11;" } else { "]11;" };
     for wanted in start.chars() {
-        let Some(event) = more(BREATH) else { return Found::Keys(came) };
+        let Some(event) = more(START_TIMEOUT) else { return Found::Keys(events) };
         let fits = plain(&event) == Some(wanted);
-        came.push(event);
+        events.push(event);
         if !fits {
-            return Found::Keys(came);
+            return Found::Keys(events);
         }
     }
     let (mut body, mut others, mut escaped) = (String::new(), Vec::new(), false);
-    while let Some(event) = more(if body.len() < LONG { PATIENCE } else { BREATH }) {
+    while let Some(event) = more(if body.len() < MAX_REPORT { CHARACTER_TIMEOUT } else { START_TIMEOUT }) {
         let Event::Key(key) = event else {
             others.push(event);
             continue;

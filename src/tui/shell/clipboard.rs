@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a copying program may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A program that copies its standard input to the clipboard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 /// this may take a while, so it must not run on the screen's thread.
 pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let (text, left) = Safe::copied(text);
-    let by = native.filter(|native| give(native, &text).is_ok());
+    let by = native.filter(|native| run_tool(native, &text).is_ok());
     let said = by.map_or_else(
         || terminal::copy(&text),
         |native| format!("Copied {} bytes with {}.", text.len(), native.tool.name),
@@ -89,7 +89,7 @@ fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
     tools
 }
 
-fn give(native: &Native, text: &str) -> std::io::Result<()> {
+fn run_tool(native: &Native, text: &str) -> std::io::Result<()> {
     let mut command = Command::new(&native.path);
     command.args(native.tool.args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
@@ -119,7 +119,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
-            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not end")),
+            None if began.elapsed() > TOOL_TIMEOUT => return Err(std::io::Error::other("it did not end")),
             None => thread::sleep(Duration::from_millis(5)),
         }
     }
@@ -145,8 +145,8 @@ mod tests {
     fn a_program_gets_the_whole_text_and_a_failing_one_is_said() {
         let native = |path: &str, args| Native { tool: tool("t", args), path: path.into() };
         let long = "words ".repeat(100_000);
-        assert!(give(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());
-        assert!(give(&native("/bin/sh", &["-c", "exit 3"]), "x").is_err());
-        assert!(give(&native("/no/such/program", &[]), "x").is_err());
+        assert!(run_tool(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());
+        assert!(run_tool(&native("/bin/sh", &["-c", "exit 3"]), "x").is_err());
+        assert!(run_tool(&native("/no/such/program", &[]), "x").is_err());
     }
 }

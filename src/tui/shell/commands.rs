@@ -20,7 +20,7 @@ pub(crate) type Threads = (Sender<Job>, Sender<Line>, Sender<Msg>);
 pub(crate) type Line = (String, Box<Args>);
 
 /// Starts the thread. Returns the sender for answers to its requests and the sender for command lines.
-pub(crate) fn begin(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
+pub(crate) fn start(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
     let (answers, events) = channel();
     let (lines, typed) = channel::<Line>();
     let work = move || {

@@ -13,7 +13,7 @@ use crate::tui::theme::{Theme, Themes};
 use std::path::{Path, PathBuf};
 
 /// Loads the key table and the themes, with a message for each problem in the themes.
-pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
+pub(crate) fn load_display(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
     let own = std::fs::read_to_string(config.paths.keymap_file()).ok();
     let (texts, mut problems) = themes::load(&config.paths.themes_dir());
     let ascii = config.settings.screen.ascii;
@@ -28,7 +28,7 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
 
 /// Whether the background is light, by the variable `COLORFGBG` that some terminals set: `foreground;background` as
 /// color numbers.
-pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
+pub(crate) fn background_from_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
     (number < 16).then_some(matches!(number, 7 | 9..=15))
@@ -71,7 +71,7 @@ impl Reading {
 
     /// Loads the configuration again. Returns None if no file changed and nobody `asked`; an error is a message with
     /// its position.
-    pub(crate) fn again(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
+    pub(crate) fn reload(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
         let now = digest(&self.config);
         if now == self.digest && !asked {
             return None;
@@ -83,7 +83,7 @@ impl Reading {
         };
         // The store that is open stays in use.
         config.paths.store.clone_from(&self.config.paths.store);
-        let (keys, all, mut notes) = look(&config, light);
+        let (keys, all, mut notes) = load_display(&config, light);
         if config.folder != self.config.folder {
             notes.extend(config.folder.as_ref().and_then(FolderSettings::notice));
         }
@@ -159,22 +159,22 @@ mod tests {
         let dir = home.path().join(".config/pleach");
         std::fs::create_dir_all(&dir).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        assert!(reading.again(false, None).is_none());
+        assert!(reading.reload(false, None).is_none());
         std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
-        let (fresh, _) = reading.again(false, None).unwrap().unwrap();
+        let (fresh, _) = reading.reload(false, None).unwrap().unwrap();
         assert!(fresh.screen.hints_after == 50 && !fresh.asked);
-        assert!(reading.again(false, None).is_none(), "once");
+        assert!(reading.reload(false, None).is_none(), "once");
         std::fs::write(dir.join("config.toml"), "[screen]\nhints_after = \"x\"\n").unwrap();
-        let why = reading.again(false, None).unwrap().unwrap_err();
+        let why = reading.reload(false, None).unwrap().unwrap_err();
         assert!(why.contains("line 2, column 15"), "{why}");
-        assert!(reading.again(false, None).is_none(), "a fault is said once");
+        assert!(reading.reload(false, None).is_none(), "a fault is said once");
         std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
-        reading.again(false, None).unwrap().unwrap();
+        reading.reload(false, None).unwrap().unwrap();
         reading.keep_theme("sepia").unwrap();
         let text = std::fs::read_to_string(dir.join("config.toml")).unwrap();
         assert_eq!(text, "# mine\n[screen]\nhints_after = 50 # soon\ntheme = \"sepia\"\n");
-        assert!(reading.again(false, None).is_none(), "what is written here is no news");
-        let (fresh, _) = reading.again(true, None).unwrap().unwrap();
+        assert!(reading.reload(false, None).is_none(), "what is written here is no news");
+        let (fresh, _) = reading.reload(true, None).unwrap().unwrap();
         assert_eq!((fresh.screen.theme.as_str(), fresh.asked), ("sepia", true));
     }
 
@@ -198,7 +198,7 @@ mod tests {
             assert!(other.record_folder_answer(digest, yes).unwrap());
             let heard = touched.recv_timeout(std::time::Duration::from_mins(1));
             assert!(matches!(heard, Ok(crate::tui::msg::Msg::Config(crate::tui::msg::ConfigMsg::Changed))), "{yes}");
-            reading.again(false, None).unwrap().unwrap();
+            reading.reload(false, None).unwrap().unwrap();
             let mode = reading.config.settings.mode;
             assert_eq!(mode == crate::domain::planning::mode::Mode::Heavy, yes);
         }
@@ -210,7 +210,7 @@ mod tests {
         for (value, wanted) in
             [("15;0", Some(false)), ("0;15", Some(true)), ("0;default;7", Some(true)), ("x", None), ("0;99", None)]
         {
-            assert_eq!(ground_by_env(&config(home.path(), ("COLORFGBG", value))), wanted, "{value}");
+            assert_eq!(background_from_env(&config(home.path(), ("COLORFGBG", value))), wanted, "{value}");
         }
         assert!(!may_ask(&config(home.path(), ("TERM", "linux"))) && may_ask(&config(home.path(), ("TERM", "xterm"))));
     }

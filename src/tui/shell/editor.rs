@@ -14,7 +14,7 @@ fn edit(text: &str) -> Result<String, String> {
 
 /// Lends the terminal to the person's editor. The editor reads the keys meanwhile.
 pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
-    let Some(_held) = input::hold() else {
+    let Some(_held) = input::pause() else {
         return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
     };
     terminal::switch_off();

@@ -12,11 +12,11 @@ use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 /// The parser's state is kept after every so many lines, so that continuing a block does not start at its first line.
-const STEP: usize = 200;
+const LINES_PER_STATE: usize = 200;
 /// How many states are kept.
-const STATES: usize = 64;
+const MAX_STATES: usize = 64;
 /// How many jobs may wait; the oldest are dropped, since their code is no longer visible.
-const WAITING: usize = 16;
+const MAX_WAITING_JOBS: usize = 16;
 
 /// The inks of scopes; the first matching prefix counts.
 const MEANINGS: &[(&str, Ink)] = &[
@@ -41,14 +41,14 @@ const MEANINGS: &[(&str, Ink)] = &[
 ];
 
 /// Starts the highlighter's thread. Its results reach the workbench as [`FrameMsg::Highlighted`].
-pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
+pub(crate) fn start(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
     Ok(jobs)
 }
 
 fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
-    let mut painter = None;
+    let mut highlighter = None;
     let mut queue = VecDeque::new();
     loop {
         if queue.is_empty() {
@@ -58,12 +58,12 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
             }
         }
         queue.extend(waiting.try_iter());
-        let surplus = queue.len().saturating_sub(WAITING);
+        let surplus = queue.len().saturating_sub(MAX_WAITING_JOBS);
         queue.drain(..surplus);
         let Some(job) = queue.pop_back() else { continue };
         let mut gone = false;
         let mut tell = |part| gone |= to.send(Msg::Frame(FrameMsg::Highlighted(part))).is_err();
-        painter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
+        highlighter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
         if gone {
             return;
         }
@@ -95,7 +95,7 @@ impl Highlighter {
         };
         let fresh = || (0, ParseState::new(language), ScopeStack::new());
         let before = job.lines.get(..job.from).unwrap_or_default().iter().enumerate().rev();
-        let known = before.take(STEP * 2).find_map(|(at, (key, _))| {
+        let known = before.take(LINES_PER_STATE * 2).find_map(|(at, (key, _))| {
             let state = self.states.iter().find(|(of, ..)| of == key)?;
             Some((at + 1, state.1.clone(), state.2.clone()))
         });
@@ -107,13 +107,13 @@ impl Highlighter {
                 part.push((*key, tints));
             }
             let last = at + 1 == job.lines.len();
-            if last || (at + 1) % STEP == 0 {
+            if last || (at + 1) % LINES_PER_STATE == 0 {
                 keep.push((*key, state.clone(), stack.clone()));
                 tell(std::mem::take(&mut part));
             }
         }
         self.states.extend(keep);
-        let surplus = self.states.len().saturating_sub(STATES);
+        let surplus = self.states.len().saturating_sub(MAX_STATES);
         self.states.drain(..surplus);
     }
 
@@ -171,24 +171,24 @@ mod tests {
     use crate::tui::text::markdown::Flow;
     use std::rc::Rc;
 
-    fn colours(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
+    fn colours(highlighter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
-        painter.paint(job, &mut |part| all.extend(part));
+        highlighter.paint(job, &mut |part| all.extend(part));
         all
     }
 
     #[test]
     fn words_of_many_languages_have_their_inks() {
-        let mut painter = Highlighter::default();
+        let mut highlighter = Highlighter::default();
         let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
         let rows = Flow::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
-            found.tinted(row);
+            found.highlighted(row);
         }
         for job in found.jobs() {
-            let part = colours(&mut painter, &job);
+            let part = colours(&mut highlighter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
@@ -214,7 +214,7 @@ mod tests {
     fn found_tinted(colours: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
         let mut copy = HighlightCache::default();
         copy.put(colours.all());
-        copy.tinted(row).unwrap()
+        copy.highlighted(row).unwrap()
     }
 
     #[test]
@@ -226,10 +226,10 @@ mod tests {
         });
         let whole = fence.job_for_tests(0, 1_400);
         let at_once = colours(&mut Highlighter::default(), &whole);
-        let mut painter = Highlighter::default();
+        let mut highlighter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
-            by_parts.extend(colours(&mut painter, &fence.job_for_tests(from, to)));
+            by_parts.extend(colours(&mut highlighter, &fence.job_for_tests(from, to)));
         }
         assert_eq!(at_once, by_parts);
     }

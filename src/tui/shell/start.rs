@@ -18,8 +18,8 @@ impl Setup {
     #[must_use]
     pub fn new(config: &Config, chosen: &Global) -> Self {
         let (session, branch, demo) = (chosen.session.clone(), chosen.branch.clone(), chosen.demo);
-        let light = configuration::ground_by_env(config);
-        let (keymap, themes, problems) = configuration::look(config, light);
+        let light = configuration::background_from_env(config);
+        let (keymap, themes, problems) = configuration::load_display(config, light);
         Self {
             keymap,
             themes,

@@ -27,44 +27,44 @@ impl Workbench {
                 let why = |why| format!("The layout could not be saved for the next start: {why}.");
                 kept.err().map(|error| Msg::Config(ConfigMsg::Written(Err(why(error)))))
             }
-            (FileCmd::Reload(asked), Some(reading)) => reading.again(asked, self.themes.light).map(|read| {
+            (FileCmd::Reload(asked), Some(reading)) => reading.reload(asked, self.themes.light).map(|read| {
                 Msg::Config(ConfigMsg::Reloaded(read.map(|(fresh, themes)| {
-                    (self.themes, self.painted) = (themes, None);
+                    (self.themes, self.applied_theme) = (themes, None);
                     Box::new(fresh)
                 })))
             }),
         };
         match news {
-            Some(msg) => self.take(msg),
+            Some(msg) => self.handle(msg),
             None => Ok(()),
         }
     }
 
     /// Applies the wanted theme and title.
-    pub(crate) fn dress(&mut self) -> io::Result<()> {
+    pub(crate) fn apply_appearance(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
-        if self.painted.as_deref() != Some(wanted) {
+        if self.applied_theme.as_deref() != Some(wanted) {
             let wanted = wanted.to_owned();
             self.theme = self.themes.get(&wanted).0;
             if wanted == AUTO {
-                self.ask_ground()?;
+                self.ask_background()?;
             }
-            self.painted = Some(wanted);
+            self.applied_theme = Some(wanted);
         }
         if !self.model.display.settings.title {
-            return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
+            return if self.applied_title.take().is_some() { terminal::restore_title() } else { Ok(()) };
         }
         let now = title(&self.model, self.themes.ascii);
-        if self.titled.as_deref() != Some(now.as_str()) {
+        if self.applied_title.as_deref() != Some(now.as_str()) {
             terminal::title(&now)?;
-            self.titled = Some(now);
+            self.applied_title = Some(now);
         }
         Ok(())
     }
 }
 
 /// The suggested file for saving what the store could not write.
-pub(crate) fn save_to() -> String {
+pub(crate) fn suggested_save_path() -> String {
     let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
     std::env::temp_dir().join(name).display().to_string()
 }

@@ -41,11 +41,11 @@ mod unix {
     use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
     /// How long the program may take to end after its terminal is gone.
-    const GRACE: Duration = Duration::from_millis(700);
+    const HANGUP_TIMEOUT: Duration = Duration::from_millis(700);
     /// How long the program may take to end after a signal asked it to.
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
     /// The exit code if the terminal is gone.
-    const GONE: i32 = 129;
+    const HANGUP_EXIT_CODE: i32 = 129;
 
     /// Watches signals and the terminal on two threads.
     pub(crate) fn watch(to: Sender<Msg>) -> io::Result<()> {
@@ -53,11 +53,11 @@ mod unix {
         let gone = to.clone();
         // Listening starts here and not on the thread: a signal that arrived earlier would end the program without
         // restoring the terminal.
-        let heard = {
+        let listeners = {
             let _inside = runtime.enter();
             Signals::listen()?
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(heard, to)))?;
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(listeners, to)))?;
         thread::Builder::new().name("watchdog".to_owned()).spawn(move || watchdog(&gone))?;
         Ok(())
     }
@@ -108,31 +108,31 @@ mod unix {
         .await
     }
 
-    async fn signals(mut heard: Signals, to: Sender<Msg>) {
+    async fn signals(mut listeners: Signals, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
-                _ = heard.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
-                _ = heard.int.recv() => {
+                _ = listeners.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
+                _ = listeners.int.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(2))
                 }
-                _ = heard.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
-                number = other(&mut heard.others) => {
+                _ = listeners.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
+                number = other(&mut listeners.others) => {
                     // Ctrl+\ pressed in a program that has the terminal is for that program.
                     if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(number))
                 }
-                _ = heard.cont.recv() => {
+                _ = listeners.cont.recv() => {
                     if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Resumed)
                 }
-                _ = heard.tstp.recv() => {
+                _ = listeners.tstp.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         let _ = kill_current_process_group(Signal::STOP);
                         continue;
@@ -146,7 +146,7 @@ mod unix {
             }
             if let Some(number) = number {
                 thread::spawn(move || {
-                    thread::sleep(if number == 1 { GRACE } else { PATIENCE });
+                    thread::sleep(if number == 1 { HANGUP_TIMEOUT } else { EXIT_TIMEOUT });
                     leave(128 + number);
                 });
             }
@@ -166,8 +166,8 @@ mod unix {
             }
             if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
                 let _ = to.send(Msg::Process(ProcessMsg::Signal(1)));
-                thread::sleep(GRACE);
-                leave(GONE);
+                thread::sleep(HANGUP_TIMEOUT);
+                leave(HANGUP_EXIT_CODE);
             }
             if fds[0].revents().contains(PollFlags::NVAL) {
                 return;

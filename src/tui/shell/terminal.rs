@@ -23,9 +23,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many bytes every terminal accepts in one OSC 52.
-const CLIPBOARD: usize = 74_000;
+const MAX_OSC52_BYTES: usize = 74_000;
 
-static INSIDE: AtomicBool = AtomicBool::new(false);
+static ENTERED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
 /// Whether the title was changed; the previous one is on the terminal's own stack.
 static TITLE: AtomicBool = AtomicBool::new(false);
@@ -34,7 +34,7 @@ static TITLE: AtomicBool = AtomicBool::new(false);
 /// program all the time.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
-static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// The screen on which frames are drawn.
 pub(crate) struct Screen {
@@ -59,7 +59,7 @@ impl Write for FrameWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         // Half a frame that a panic left must not be written onto the main screen.
-        if !INSIDE.load(Ordering::SeqCst) {
+        if !ENTERED.load(Ordering::SeqCst) {
             self.held.clear();
             return Ok(());
         }
@@ -124,7 +124,7 @@ fn ansi(out: &mut String, command: impl Command) {
 /// text area draws it.
 pub(crate) fn switch_on() -> io::Result<()> {
     enable_raw_mode()?;
-    INSIDE.store(true, Ordering::SeqCst);
+    ENTERED.store(true, Ordering::SeqCst);
     let mut out = String::new();
     ansi(&mut out, EnterAlternateScreen);
     ansi(&mut out, EnableBracketedPaste);
@@ -139,7 +139,7 @@ pub(crate) fn switch_on() -> io::Result<()> {
 
 /// Restores the terminal. Can be called from anywhere and more than once; only the first call has an effect.
 pub(crate) fn switch_off() {
-    if !INSIDE.swap(false, Ordering::SeqCst) {
+    if !ENTERED.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = String::new();
@@ -170,15 +170,15 @@ pub(crate) fn mouse(on: bool) -> io::Result<()> {
 
 /// Sets the title of the terminal's window; [`switch_off`] restores the previous one. The text must be sanitized.
 pub(crate) fn title(text: &str) -> io::Result<()> {
-    if !INSIDE.load(Ordering::SeqCst) {
+    if !ENTERED.load(Ordering::SeqCst) {
         return Ok(());
     }
     let save = if TITLE.swap(true, Ordering::SeqCst) { "" } else { "\x1b[22;2t" };
-    write(&format!("{save}\x1b]2;{}\x1b\\", quiet(text)))
+    write(&format!("{save}\x1b]2;{}\x1b\\", without_controls(text)))
 }
 
 /// Restores the title while the screen stays.
-pub(crate) fn untitle() -> io::Result<()> {
+pub(crate) fn restore_title() -> io::Result<()> {
     if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
 }
 
@@ -187,18 +187,18 @@ pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     match how {
         Notify::Off => Ok(()),
         Notify::Bell => write("\x07"),
-        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", quiet(text))),
-        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", quiet(text).replace(';', ","))),
+        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", without_controls(text))),
+        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", without_controls(text).replace(';', ","))),
     }
 }
 
 /// Asks the terminal for its background color. The answer, if any, arrives as keys (see `input`).
-pub(crate) fn ask_ground() -> io::Result<()> {
+pub(crate) fn ask_background() -> io::Result<()> {
     write("\x1b]11;?\x1b\\")
 }
 
 /// A last safeguard: nothing in the text can end the escape sequence around it.
-fn quiet(text: &str) -> String {
+fn without_controls(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
@@ -210,7 +210,7 @@ fn write(text: &str) -> io::Result<()> {
 
 /// Installs a panic hook. A panic of this thread restores the terminal before it is printed. A panic of another thread
 /// does not touch the screen: it is logged, and the thread that waits for it reports it.
-pub(crate) fn guard_panics() {
+pub(crate) fn install_panic_hook() {
     let before = std::panic::take_hook();
     let mine = std::thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
@@ -218,10 +218,10 @@ pub(crate) fn guard_panics() {
         if here.id() == mine {
             switch_off();
             tracing::error!("{panic}");
-        } else if INSIDE.load(Ordering::SeqCst) {
+        } else if ENTERED.load(Ordering::SeqCst) {
             let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
             tracing::error!("{words}");
-            *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = words;
+            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = words;
             return;
         }
         before(panic);
@@ -230,12 +230,12 @@ pub(crate) fn guard_panics() {
 
 /// The message of the last panic of another thread.
 pub(crate) fn last_panic() -> String {
-    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Copies a text by the terminal if it is short enough, or else into a file, and describes how.
 pub(crate) fn copy(text: &str) -> String {
-    if text.len() <= CLIPBOARD && INSIDE.load(Ordering::SeqCst) {
+    if text.len() <= MAX_OSC52_BYTES && ENTERED.load(Ordering::SeqCst) {
         let mut out = String::new();
         ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
         if write(&out).is_ok() {

@@ -63,7 +63,7 @@ impl Workbench {
     fn enter_tour(&mut self, engine: TourEngine) -> io::Result<()> {
         self.tours += 1;
         let number = self.tours;
-        let (answers, lines) = commands::begin(engine.commands, self.back.clone())?;
+        let (answers, lines) = commands::start(engine.commands, self.back.clone())?;
         let to = self.back.clone();
         let events = engine.events;
         thread::Builder::new().name("tour".to_owned()).spawn(move || {
@@ -75,7 +75,7 @@ impl Workbench {
                 }
             }
         })?;
-        let mut model = begun(&self.model);
+        let mut model = tour_model(&self.model);
         let (columns, height) = self.screen.size();
         model.size = (columns, height.saturating_sub(rows(&model, height)));
         self.outside = Some(Outside {
@@ -103,7 +103,7 @@ impl Workbench {
 
     /// Returns the message if it is for the displayed workbench. Events of the person's own engine update the person's
     /// own workbench meanwhile.
-    pub(crate) fn sort(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
+    pub(crate) fn route(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {
             Msg::Engine(EngineMsg::TourEvent(of, event)) => {
@@ -123,7 +123,7 @@ impl Workbench {
 
     /// Handles quitting: in the tour it leaves the tour, unless a signal ends the program. Returns whether the program
     /// quits.
-    pub(crate) fn quits(&mut self) -> io::Result<bool> {
+    pub(crate) fn should_quit(&mut self) -> io::Result<bool> {
         if self.outside.is_some() && self.model.quit && self.ended.is_none() {
             self.leave_tour()?;
         }
@@ -131,7 +131,7 @@ impl Workbench {
     }
 
     /// Whether a command is skipped while the tour is shown, because it would read or write the person's settings.
-    pub(crate) fn left_alone(&self, cmd: &Cmd) -> bool {
+    pub(crate) fn is_skipped_in_tour(&self, cmd: &Cmd) -> bool {
         self.outside.is_some()
             && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
     }
@@ -146,7 +146,7 @@ impl Workbench {
 }
 
 /// Creates the workbench of the tour, with the person's own keys and appearance.
-fn begun(own: &Model) -> Model {
+fn tour_model(own: &Model) -> Model {
     let facts = Facts { first_start: false, demo: true, ..own.facts.clone() };
     Model {
         now: own.now,

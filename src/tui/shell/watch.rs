@@ -20,7 +20,7 @@ mod linux {
     use std::time::Duration;
 
     /// Waits until an editor that writes in several steps is done.
-    const REST: Duration = Duration::from_millis(60);
+    const WRITE_PAUSE: Duration = Duration::from_millis(60);
 
     /// Watches the named files in each folder, or all files ending in `.toml` if none are named. Missing folders are
     /// skipped.
@@ -51,7 +51,7 @@ mod linux {
             if event.events().contains(ReadFlags::IGNORED) || !known.iter().any(ours) {
                 continue;
             }
-            thread::sleep(REST);
+            thread::sleep(WRITE_PAUSE);
             if to.send(Msg::Config(ConfigMsg::Changed)).is_err() {
                 return;
             }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// How many columns text must have beside the marks of quotes and lists.
-const LEAST: usize = 8;
+const MIN_TEXT_WIDTH: usize = 8;
 
 /// How Markdown is laid out.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl<'a> Blocks<'a> {
             Event::Rule => {
                 self.gap(at.start);
                 let room = self.room.saturating_sub(self.indent());
-                self.put(Line::of(Ink::Border, &self.look.rule.repeat(room.clamp(1, 60))));
+                self.push_row(Line::of(Ink::Border, &self.look.rule.repeat(room.clamp(1, 60))));
             }
             Event::TaskListMarker(done) => {
                 let (sign, ink) = if done { ("[x] ", Ink::Good) } else { ("[ ] ", Ink::Accent) };
@@ -168,7 +168,7 @@ impl<'a> Blocks<'a> {
                 self.block(at);
                 let info = if let CodeBlockKind::Fenced(info) = &kind { Some(info.to_string()) } else { None };
                 if let Some(row) = info.as_deref().and_then(|info| language_row(info, &self.look, self.left())) {
-                    self.put(row);
+                    self.push_row(row);
                 }
                 let fence = Rc::new(CodeBlock::new(info.as_deref().unwrap_or_default()));
                 self.code = Some(CodeBlockReader { fence, text: String::new() });
@@ -301,7 +301,7 @@ impl<'a> Blocks<'a> {
     /// Ends a quote or an item; an empty one still shows its mark.
     fn leave(&mut self) {
         if self.inside.last().is_some_and(|inside| inside.fresh) {
-            self.put(Line::new());
+            self.push_row(Line::new());
         }
         self.inside.pop();
     }
@@ -309,7 +309,7 @@ impl<'a> Blocks<'a> {
     /// Width of the marks; 0 if they would leave too little room for text.
     fn indent(&self) -> usize {
         let sum = self.inside.iter().map(|inside| width(&inside.rest)).sum();
-        if sum + LEAST > self.room { 0 } else { sum }
+        if sum + MIN_TEXT_WIDTH > self.room { 0 } else { sum }
     }
 
     fn left(&self) -> usize {
@@ -317,9 +317,9 @@ impl<'a> Blocks<'a> {
     }
 
     /// Adds a row with the marks of what it is nested in.
-    fn put(&mut self, row: Line) {
+    fn push_row(&mut self, row: Line) {
         if self.indent() == 0 {
-            return self.put_narrow(row);
+            return self.push_narrow_row(row);
         }
         let mut line = Line::new();
         for inside in &mut self.inside {
@@ -332,7 +332,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Adds a row when there is no room for marks: each mark is shown once, before its first row or above it.
-    fn put_narrow(&mut self, row: Line) {
+    fn push_narrow_row(&mut self, row: Line) {
         let mut line = Line::new();
         for inside in self.inside.iter_mut().filter(|inside| inside.fresh) {
             inside.fresh = false;
@@ -357,7 +357,7 @@ impl<'a> Blocks<'a> {
         words.find_addresses();
         let room = self.left().min(self.look.prose.saturating_sub(self.indent())).max(1);
         for row in words.lines(room, self.leaf) {
-            self.put(row);
+            self.push_row(row);
         }
     }
 
@@ -365,7 +365,7 @@ impl<'a> Blocks<'a> {
         let Some(table) = self.table.take() else { return };
         let signs = TableBorders { pipe: self.look.pipe, rule: self.look.rule, cross: self.look.cross };
         for row in table.lines(self.left(), signs) {
-            self.put(row);
+            self.push_row(row);
         }
     }
 
@@ -376,21 +376,21 @@ impl<'a> Blocks<'a> {
         let shown = if self.look.fold > 0 && lines.len() > self.look.fold { self.look.fold / 2 } else { lines.len() };
         for line in &lines[..shown] {
             for row in code_rows(&fence, line, &self.look, self.left()) {
-                self.put(row);
+                self.push_row(row);
             }
         }
         if shown < lines.len() {
             let more = super::counted(u64::try_from(lines.len() - shown).unwrap_or(0), "more line");
             let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
-            self.put(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
+            self.push_row(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
         }
     }
 }
 
 /// Width of the bar before a row of code, if there is room for it.
-const BAR: usize = 2;
+const CODE_BAR_WIDTH: usize = 2;
 /// Indentation of the continuation rows of a long line of code.
-const HANG: usize = 4;
+const CODE_INDENT: usize = 4;
 
 /// The rows of one complete, sanitized line of code.
 pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
@@ -399,10 +399,10 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     let room = room - bar.width();
     let mut from = 0;
     let mut rows = Vec::new();
-    for (nth, row) in wrap::rows(line, room, HANG).into_iter().enumerate() {
+    for (nth, row) in wrap::rows(line, room, CODE_INDENT).into_iter().enumerate() {
         let mut out = bar.clone();
         if nth > 0 {
-            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, HANG)));
+            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, CODE_INDENT)));
         }
         out.push_safe(Ink::Code, &row);
         if let Some(at) = line[from..].find(row.as_str()) {
@@ -430,7 +430,7 @@ pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Opt
 
 fn bar(look: &MarkdownStyle, room: usize) -> Line {
     let mut bar = Line { shaded: true, ..Line::new() };
-    if room > LEAST + BAR {
+    if room > MIN_TEXT_WIDTH + CODE_BAR_WIDTH {
         bar.push_safe(Ink::Border, &format!("{} ", look.pipe));
     }
     bar

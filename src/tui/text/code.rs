@@ -13,15 +13,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// How many lines of a block are highlighted; the rest stays plain.
-const DEEPEST: usize = 5_000;
+const MAX_BLOCK_LINES: usize = 5_000;
 /// A line with more bytes than this stays plain.
-const LONGEST: usize = 2_000;
+const MAX_LINE_BYTES: usize = 2_000;
 /// For how many lines highlighting is kept.
-const KEPT: usize = 40_000;
+const MAX_CACHED_LINES: usize = 40_000;
 /// How many lines after the visible ones are highlighted.
-const AHEAD: usize = 60;
+const LINES_AHEAD: usize = 60;
 /// After how many frames highlighting that did not arrive is requested again.
-const PATIENCE: u64 = 600;
+const RETRY_FRAMES: u64 = 600;
 
 /// Pieces of a line: the byte offset at which each ends, and its ink.
 pub type HighlightedLine = Arc<[(u32, Ink)]>;
@@ -45,7 +45,7 @@ impl CodeBlock {
     /// Adds a complete line. Returns its index if it can be highlighted.
     pub fn push(&self, line: &str) -> Option<usize> {
         let mut lines = self.lines.borrow_mut();
-        if self.language.is_empty() || lines.len() >= DEEPEST {
+        if self.language.is_empty() || lines.len() >= MAX_BLOCK_LINES {
             return None;
         }
         let mut hasher = DefaultHasher::new();
@@ -54,9 +54,9 @@ impl CodeBlock {
             None => self.language.hash(&mut hasher),
         }
         line.hash(&mut hasher);
-        let text = if line.len() > LONGEST { "" } else { line };
+        let text = if line.len() > MAX_LINE_BYTES { "" } else { line };
         lines.push((hasher.finish(), Arc::from(text)));
-        (line.len() <= LONGEST).then_some(lines.len() - 1)
+        (line.len() <= MAX_LINE_BYTES).then_some(lines.len() - 1)
     }
 }
 
@@ -123,13 +123,13 @@ pub struct HighlightCache {
 
 impl HighlightCache {
     /// The row with its highlighting if it is known; otherwise records that it is missing.
-    pub fn tinted(&mut self, row: &Line) -> Option<Line> {
+    pub fn highlighted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
         let key = at.key()?;
         if let Some(tints) = self.known.get(&key) {
-            return Some(tint(row, tints, at.from));
+            return Some(apply_highlighting(row, tints, at.from));
         }
-        if self.asked.get(&key).is_none_or(|frame| frame + PATIENCE < self.frame) {
+        if self.asked.get(&key).is_none_or(|frame| frame + RETRY_FRAMES < self.frame) {
             self.wanted.push((at.fence.clone(), at.line));
         }
         None
@@ -150,10 +150,10 @@ impl HighlightCache {
 
     fn job(&mut self, fence: &CodeBlock, deepest: usize) -> Job {
         let lines = fence.lines.borrow();
-        let upto = (deepest + AHEAD).min(lines.len());
+        let upto = (deepest + LINES_AHEAD).min(lines.len());
         let fresh = |(key, _): &(u64, Arc<str>)| !self.known.contains_key(key) && !self.asked.contains_key(key);
         let from = lines[..upto].iter().position(fresh).unwrap_or(deepest);
-        if self.asked.len() > KEPT {
+        if self.asked.len() > MAX_CACHED_LINES {
             self.asked.clear();
         }
         self.asked.extend(lines[from..upto].iter().map(|(key, _)| (*key, self.frame)));
@@ -170,7 +170,7 @@ impl HighlightCache {
                 new = true;
             }
         }
-        while self.order.len() > KEPT {
+        while self.order.len() > MAX_CACHED_LINES {
             if let Some(old) = self.order.pop_front() {
                 self.known.remove(&old);
             }
@@ -192,7 +192,7 @@ impl HighlightCache {
 }
 
 /// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay as they are.
-fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
+fn apply_highlighting(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;
     for piece in &row.pieces {
@@ -233,21 +233,21 @@ mod tests {
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
         let mut colours = HighlightCache::default();
-        assert_eq!(colours.tinted(&first), None);
+        assert_eq!(colours.highlighted(&first), None);
         let jobs = colours.jobs();
         assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
-        assert_eq!(colours.tinted(&first), None);
+        assert_eq!(colours.highlighted(&first), None);
         assert!(colours.jobs().is_empty(), "asked for once");
         let key = jobs[0].lines[0].0;
         assert!(colours.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
         let inks: Vec<(Ink, String)> =
-            colours.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
+            colours.highlighted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
         fence.push("x");
         let again = Rc::new(CodeBlock::new("rust"));
         again.push("let x = 1;");
-        assert!(colours.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
-        assert_eq!(colours.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
+        assert!(colours.highlighted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
+        assert_eq!(colours.highlighted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
         assert_eq!(CodeBlock::new("").push("x"), None);
         assert_eq!(CodeBlock::new("c").push(&"x".repeat(3_000)), None);
     }
@@ -256,6 +256,6 @@ mod tests {
     fn what_is_kept_is_bounded() {
         let mut colours = HighlightCache::default();
         colours.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
-        assert_eq!(colours.len(), KEPT);
+        assert_eq!(colours.len(), MAX_CACHED_LINES);
     }
 }

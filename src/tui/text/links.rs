@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
 /// How many addresses are kept.
-const KNOWN: usize = 4_000;
+const MAX_ADDRESSES: usize = 4_000;
 
 /// The addresses by number.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl Links {
         address.hash(&mut hasher);
         let [a, b, c, ..] = hasher.finish().to_le_bytes();
         let mut known = self.0.borrow_mut();
-        if known.len() > KNOWN {
+        if known.len() > MAX_ADDRESSES {
             known.clear();
         }
         let held = known.entry([a, b, c]).or_insert_with(|| address.clone());

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// If the last block has more bytes than this, a part of it is finished early, so that the open part stays small.
-const LARGE: usize = 16 << 10;
+const MAX_OPEN_BYTES: usize = 16 << 10;
 
 /// Lays out texts as rows.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub struct GrowingText {
     ink: Ink,
     look: MarkdownStyle,
     /// Everything before this byte is finished. A line begins here, unless it is the end of the text.
-    upto: usize,
+    finished: usize,
     seen: usize,
     fence: Option<OpenFence>,
     /// Rows of the finished part.
@@ -111,7 +111,7 @@ impl GrowingText {
     #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
-        Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
+        Self { room: room.max(1), ink, look, finished: 0, seen: 0, fence: None, done, open }
     }
 
     /// Lays out the text so far, of which the previous text is a prefix.
@@ -122,13 +122,13 @@ impl GrowingText {
         self.seen = text.len();
         self.open.clear();
         loop {
-            let before = (self.upto, self.fence.is_some());
+            let before = (self.finished, self.fence.is_some());
             if self.fence.is_some() {
                 self.code(text);
             } else {
                 self.blocks(text);
             }
-            if before == (self.upto, self.fence.is_some()) || self.upto >= text.len() {
+            if before == (self.finished, self.fence.is_some()) || self.finished >= text.len() {
                 return;
             }
         }
@@ -137,7 +137,7 @@ impl GrowingText {
     /// Whether this is not a continuation of the text that was finished, because it is shorter.
     #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
-        !text.is_char_boundary(self.upto)
+        !text.is_char_boundary(self.finished)
     }
 
     fn close(&mut self, mut rows: Vec<Line>, text: &str, at: usize) {
@@ -152,9 +152,9 @@ impl GrowingText {
     fn code(&mut self, text: &str) {
         let Some(fence) = self.fence.clone() else { return };
         let mut rows = Vec::new();
-        while let Some(end) = text[self.upto..].find('\n') {
-            let line = &text[self.upto..self.upto + end];
-            self.upto += end + 1;
+        while let Some(end) = text[self.finished..].find('\n') {
+            let line = &text[self.finished..self.finished + end];
+            self.finished += end + 1;
             if fence.closes(line) {
                 self.fence = None;
                 break;
@@ -162,7 +162,7 @@ impl GrowingText {
             rows.extend(code_rows(&fence.code, Safe::text(fence.inner(line)).as_str(), &self.look, self.room));
         }
         Rc::make_mut(&mut self.done).append(&mut rows);
-        let rest = &text[self.upto..];
+        let rest = &text[self.finished..];
         if self.fence.is_some() && !rest.is_empty() && !fence.closes(rest) {
             self.open = open_code_rows(Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
         }
@@ -171,12 +171,12 @@ impl GrowingText {
     /// Finishes all blocks but the last one.
     fn blocks(&mut self, text: &str) {
         // An incomplete line may still become part of the block before it.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.upto);
-        let parts = BlockOffsets::read(&text[self.upto..whole]);
-        let from = self.upto;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.finished);
+        let parts = BlockOffsets::read(&text[self.finished..whole]);
+        let from = self.finished;
         let Some(last) = parts.tops.last().cloned() else {
             self.open = self.draw(text, from..text.len());
-            self.part(text, from);
+            self.push_gap(text, from);
             return;
         };
         let begins = text[from..from + last.start].rfind('\n').map_or(0, |at| at + 1);
@@ -186,7 +186,7 @@ impl GrowingText {
             let rows = self.draw(text, from..from + closed);
             let first = parts.tops.first().map_or(0, |top| top.start);
             self.close(rows, text, from + first.min(closed));
-            self.upto = from + closed;
+            self.finished = from + closed;
             return;
         }
         if let Some(info) = parts.open_code
@@ -196,15 +196,15 @@ impl GrowingText {
         {
             self.close(language_row(&info, &self.look, self.room).into_iter().collect(), text, from);
             self.fence = Some(fence);
-            self.upto = from + first.len() + 1;
+            self.finished = from + first.len() + 1;
             return;
         }
         self.open = self.draw(text, from..text.len());
-        self.part(text, from);
+        self.push_gap(text, from);
     }
 
     /// Adds a blank row between the finished and the open part if the source has one.
-    fn part(&mut self, text: &str, at: usize) {
+    fn push_gap(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
         }
@@ -290,7 +290,7 @@ impl BlockOffsets {
 
     /// Where a last block that is too large can be split.
     fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
-        if size <= LARGE {
+        if size <= MAX_OPEN_BYTES {
             return None;
         }
         self.items.last().copied().or(self.words).filter(|at| *at > last.start)

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The longest address that is sent to a terminal, in bytes.
-const LONGEST: usize = 1_500;
+const MAX_ADDRESS_BYTES: usize = 1_500;
 
 /// Sanitized text, and which parts of it have an ink or a link of their own.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +154,7 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
 pub(super) fn safe_address(raw: &str) -> Option<Rc<str>> {
     let lower = raw.get(..8.min(raw.len()))?.to_ascii_lowercase();
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
-    (known && raw.len() <= LONGEST && raw.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Rc::from(raw))
+    (known && raw.len() <= MAX_ADDRESS_BYTES && raw.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Rc::from(raw))
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use crate::tui::theme::Ink;
 use pulldown_cmark::Alignment;
 
 /// The least width of a column; a table that needs less becomes a list.
-const NARROWEST: usize = 5;
+const MIN_COLUMN: usize = 5;
 
 /// How wide a column gets for its longest word; longer words, such as addresses, are broken.
-const LONGEST_WORD: usize = 24;
+const MAX_WORD: usize = 24;
 
 /// A table being parsed.
 #[derive(Debug, Default)]
@@ -73,11 +73,11 @@ impl Table {
 
     /// The least width of each column at which no word is broken, except very long ones.
     fn least(&self, natural: &[usize]) -> Vec<usize> {
-        let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(NARROWEST)).collect();
+        let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(MIN_COLUMN)).collect();
         for row in &self.rows {
             for (at, cell) in row.iter().enumerate() {
                 let longest = cell.text.split_whitespace().map(width).max().unwrap_or(0);
-                least[at] = least[at].max(longest.min(LONGEST_WORD));
+                least[at] = least[at].max(longest.min(MAX_WORD));
             }
         }
         least

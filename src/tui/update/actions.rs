@@ -119,7 +119,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Dismiss => memories::update::dismiss(model, out),
         A::Fork => acts::fork(model, out),
         A::Regenerate => acts::regenerate(model, out),
-        A::Continue => acts::go_on(model, out),
+        A::Continue => acts::continue_answer(model, out),
         A::NextSibling => acts::sibling(model, 1, out),
         A::PrevSibling => acts::sibling(model, -1, out),
         A::Copy => acts::copy(model, out),
@@ -186,8 +186,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
-        A::Capsules => summaries::update::shelf(model, out),
-        A::TakeBack => summaries::update::take_back(model, out),
+        A::Capsules => summaries::update::open_list(model, out),
+        A::TakeBack => summaries::update::take_back_summary(model, out),
         A::Redraft => summaries::update::ask_to_redraft(model, out),
         A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),
         A::RejectDraft => summaries::update::decide(model, DraftDecision::Reject, out),
@@ -203,10 +203,10 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // Tools.
         A::Traces => traces::update::open(model),
         A::GroupFailures => traces::update::group_failures(model),
-        A::FollowLink => traces::update::follow(model),
-        A::RunAgain => traces::update::again(model, out),
+        A::FollowLink => traces::update::follow_link(model),
+        A::RunAgain => traces::update::rerun(model, out),
         A::StopAgain => drop(send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out)),
-        A::AddResult => traces::update::add(model),
+        A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
         A::ToMessage => traces::update::to_message(model, out),
         A::AnswerTool => approval::update::open(model),

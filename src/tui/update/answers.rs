@@ -2,7 +2,7 @@
 //! dropped.
 //! Not for: what answers change (each family's `answered`), or events that come by themselves (`engine`).
 
-use super::effects::said;
+use super::effects::show_result;
 use super::{session, settings};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Ticket};
@@ -42,6 +42,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         Pending::Summary(pending) => summaries::update::answered(model, pending, result, out),
         Pending::Tools(pending) => tools::update::answered(model, ticket, pending, result, out),
         Pending::Trace(pending) => traces::update::answered(model, pending, result, out),
-        Pending::Act => said(model, result),
+        Pending::Act => show_result(model, result),
     }
 }

@@ -13,7 +13,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
 /// The longest time between two presses that belong together, in milliseconds.
-const TWICE: u64 = 1_500;
+const QUIT_WINDOW_MS: u64 = 1_500;
 
 /// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
 /// text.
@@ -90,7 +90,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
-            model.composer.put_by();
+            model.composer.store_in_history();
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
@@ -99,7 +99,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
         model.plan.touch(model.now);
         return;
     }
-    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= QUIT_WINDOW_MS) {
         return quit::quit(model);
     }
     model.input.clear_at = Some(model.now);

@@ -58,8 +58,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 fn tick(model: &mut Model, now: u64) {
     model.now = model.now.max(now);
     model.status.pass(model.now);
-    ask::tell_that_it_waits(model);
-    screens::tree::update::sift(model);
+    ask::report_waiting(model);
+    screens::tree::update::continue_filter(model);
 }
 
 /// Handles the result of a command.

@@ -24,7 +24,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Branches => {
             if let Some(id) = model.panel.selected() {
-                screens::search::update::leave_here(model);
+                screens::search::update::remember_place(model);
                 branches::switch(model, id, out);
             } else {
                 acts::fork(model, out);

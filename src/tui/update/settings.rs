@@ -1,7 +1,7 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
 //! Not for: the arrangement of the panes (`panes`).
 
-use super::effects::{said, send};
+use super::effects::{send, show_result};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use crate::tui::chat::update::folder;
@@ -35,7 +35,7 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
         (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
         (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
-            said(model, result);
+            show_result(model, result);
         }
     }
 }

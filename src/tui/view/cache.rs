@@ -21,7 +21,7 @@ pub enum CacheKey {
     /// A text by its hash, and whether it is shown exactly.
     Text(Hash, bool),
     /// A text by its address in memory and its length, for texts that are too long to hash each frame.
-    Held(usize, usize),
+    Address(usize, usize),
 }
 
 /// The rows of the answer that is arriving.
@@ -33,12 +33,12 @@ pub(crate) struct GrowingRows {
 }
 
 /// Rows, and the frame in which they were last drawn.
-type Held = (Rc<Vec<Line>>, u64);
+type CachedRows = (Rc<Vec<Line>>, u64);
 
 /// Rows by what they were laid out from and the width.
 #[derive(Debug, Default)]
 pub struct Cache {
-    held: HashMap<(CacheKey, u16), Held>,
+    cached: HashMap<(CacheKey, u16), CachedRows>,
     rows: usize,
     frame: u64,
     pub(crate) growing: Option<GrowingRows>,
@@ -59,7 +59,7 @@ impl Cache {
     pub(crate) fn rows(&mut self, of: CacheKey, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
         let key = (of, width);
-        if let Some((rows, at)) = self.held.get_mut(&key) {
+        if let Some((rows, at)) = self.cached.get_mut(&key) {
             *at = frame;
             return rows.clone();
         }
@@ -69,15 +69,15 @@ impl Cache {
         if self.rows > LIMIT {
             self.shrink();
         }
-        self.held.insert(key, (rows.clone(), frame));
+        self.cached.insert(key, (rows.clone(), frame));
         rows
     }
 
     fn shrink(&mut self) {
-        let mut ages: Vec<u64> = self.held.values().map(|(_, at)| *at).collect();
+        let mut ages: Vec<u64> = self.cached.values().map(|(_, at)| *at).collect();
         ages.sort_unstable();
         let limit = ages.get(ages.len() / 2).copied().unwrap_or(0).min(self.frame.saturating_sub(1));
-        self.held.retain(|_, (_, at)| *at > limit);
-        self.rows = self.held.values().map(|(rows, _)| rows.len() + 8).sum();
+        self.cached.retain(|_, (_, at)| *at > limit);
+        self.rows = self.cached.values().map(|(rows, _)| rows.len() + 8).sum();
     }
 }

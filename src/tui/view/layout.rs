@@ -5,7 +5,7 @@ use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
+use crate::tui::model::panes::{self, MIN_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::text::Line;
 use crate::tui::theme::Ink;
@@ -13,7 +13,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Largest width of the conversation when it is alone.
-const LINE: u16 = 104;
+const MAX_ALONE_WIDTH: u16 = 104;
 
 /// The areas of the visible panes.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
     let zen = zen(model);
-    let notice = composer::notice_rows(model, area.width.min(if zen { LINE } else { u16::MAX })).min(spare);
+    let notice = composer::notice_rows(model, area.width.min(if zen { MAX_ALONE_WIDTH } else { u16::MAX })).min(spare);
     let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
     areas.composer = Some(below);
     areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });
@@ -88,13 +88,13 @@ fn zen(model: &Model) -> bool {
 
 /// Centers a pane and limits its width, since long lines are hard to read.
 fn middle(area: Rect) -> Rect {
-    let width = area.width.min(LINE);
+    let width = area.width.min(MAX_ALONE_WIDTH);
     Rect { x: area.x + (area.width - width) / 2, width, ..area }
 }
 
 fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
-    let (left, right) = panes::sides(&arrangement, body.width);
+    let (left, right) = panes::sidebar_widths(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
@@ -137,7 +137,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
     let tools = match (tools, side.height) {
         (true, height) if !branches && !context => height,
         (false, _) | (true, ..12) => 0,
-        (true, height) if own > 0 => own.clamp(LEAST_TOOLS, height / 2),
+        (true, height) if own > 0 => own.clamp(MIN_TOOLS, height / 2),
         (true, height) => (height / 3).min(wished),
     };
     let left = side.height - tools;

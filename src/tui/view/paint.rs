@@ -42,7 +42,7 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
 
 /// Draws one line with its code highlighted, if known, and its links.
 pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let tinted = cache.colours.tinted(row);
+    let tinted = cache.colours.highlighted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
     }

@@ -14,7 +14,7 @@ use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
 /// How many new messages at the end of a path are appended at most; more cause a rebuild.
-const LONGEST: usize = 1_000;
+const MAX_APPENDED: usize = 1_000;
 
 /// What the scroll position is anchored to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,10 +103,10 @@ impl Conversation {
         }
         let fresh: Vec<Slot> = std::iter::successors(Some(tip), |at| tree.parent(*at))
             .take_while(|at| *at != last)
-            .take(LONGEST + 1)
+            .take(MAX_APPENDED + 1)
             .collect();
         let above = fresh.last().map_or(Some(last), |first| tree.parent(*first));
-        if above != Some(last) || fresh.len() > LONGEST {
+        if above != Some(last) || fresh.len() > MAX_APPENDED {
             return None;
         }
         let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());

@@ -4,7 +4,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// How many blocks are extracted at most.
-const MOST: usize = 200;
+const MAX_BLOCKS: usize = 200;
 
 /// A code block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,7 +34,7 @@ pub fn code_blocks(message: &str) -> Vec<Excerpt> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 found.extend(open.take());
-                if found.len() >= MOST {
+                if found.len() >= MAX_BLOCKS {
                     break;
                 }
             }

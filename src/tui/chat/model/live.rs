@@ -51,7 +51,7 @@ pub struct Live {
     /// The tool call that needs approval.
     pub asks: Option<Arc<PendingApproval>>,
     /// The latest output of the running tool.
-    pub said: String,
+    pub tool_output: String,
 }
 
 impl Live {
@@ -67,7 +67,7 @@ impl Live {
             self.run = Some(run);
             self.text.clear();
             self.reasoning.clear();
-            self.said.clear();
+            self.tool_output.clear();
         }
         self.retry = None;
         self.text.push_str(text);
@@ -80,7 +80,7 @@ impl Live {
         if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
             self.text.clear();
             self.reasoning.clear();
-            self.said.clear();
+            self.tool_output.clear();
         }
         if self.user.is_empty() {
             return;
@@ -125,10 +125,10 @@ mod tests {
         let mut live = Live::open(Arc::from("go"), None, 0);
         let run = |n| RunId(uuid::Uuid::from_u128(n));
         live.stream(run(1), "calling", "");
-        live.said.push_str("line 60000");
+        live.tool_output.push_str("line 60000");
         live.stream(run(1), "", "");
-        assert_eq!(live.said, "line 60000", "the same call goes on");
+        assert_eq!(live.tool_output, "line 60000", "the same call goes on");
         live.stream(run(2), "The tool gave", "");
-        assert_eq!((live.text.as_str(), live.said.as_str()), ("The tool gave", ""));
+        assert_eq!((live.text.as_str(), live.tool_output.as_str()), ("The tool gave", ""));
     }
 }

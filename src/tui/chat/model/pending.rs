@@ -5,7 +5,7 @@ use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::planning::draft::Draft;
 
 /// How long a call waits for its plan before the person is told, in milliseconds.
-pub const PATIENCE: u64 = 300;
+pub const NOTIFY_AFTER_MS: u64 = 300;
 
 /// The purpose of a request about the next turn.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,7 +19,7 @@ pub enum TurnPending {
         /// When it was submitted, in milliseconds since the program began.
         since: u64,
         /// Whether the person was told that it waits.
-        told: bool,
+        notified: bool,
     },
     /// To take over asking on a branch from another program.
     Claim(BranchId),
@@ -31,10 +31,10 @@ impl TurnPending {
     /// When to tell the person that the call waits for its plan, in milliseconds since the program began; None if there
     /// is no need.
     #[must_use]
-    pub fn tell_at(&self) -> Option<u64> {
+    pub fn notify_at(&self) -> Option<u64> {
         match self {
-            Self::Ask { since, told: false, .. } => Some(since + PATIENCE),
-            Self::Ask { told: true, .. } | Self::Claim(_) | Self::Plan => None,
+            Self::Ask { since, notified: false, .. } => Some(since + NOTIFY_AFTER_MS),
+            Self::Ask { notified: true, .. } | Self::Claim(_) | Self::Plan => None,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan};
 use std::sync::Arc;
 
 /// How long typing must rest before a plan is requested, in milliseconds.
-pub const REST: u64 = 60;
+pub const PLAN_DELAY_MS: u64 = 60;
 
 /// A displayed plan, with the branch and draft that it was solved for.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,7 +78,7 @@ impl PlanState {
     /// How much less the displayed plan reuses than the best plan since the last call: tokens, and what they cost. None
     /// if not less.
     #[must_use]
-    pub fn shares_less(&self) -> Option<(u32, u64)> {
+    pub fn lost_prefix(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
         let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
         Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
@@ -86,7 +86,7 @@ impl PlanState {
 
     /// Schedules planning after the draft changed; each change postpones it.
     pub fn touch(&mut self, now: u64) {
-        self.due = Some(now + REST);
+        self.due = Some(now + PLAN_DELAY_MS);
     }
 
     /// Schedules planning at once, after another draft was shown.
@@ -131,10 +131,10 @@ impl PlanState {
     #[must_use]
     pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
         let shown = self.shown.as_ref()?;
-        let true_yet = self.current() && shown.generation == self.generation;
+        let is_current = self.current() && shown.generation == self.generation;
         let same = shown.branch == branch && shown.draft == *draft;
         match &shown.solved {
-            Planned::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            Planned::Plan { plan, .. } if is_current && same => Some(plan.id),
             Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
     }

@@ -151,7 +151,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             Focus::Composer | Focus::Tools | Focus::Context => None,
         }
     };
-    crate::tui::screens::search::update::leave_here(model);
+    crate::tui::screens::search::update::remember_place(model);
     send(
         model,
         Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: true }),
@@ -225,7 +225,7 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
 }
 
 /// If a turn moved a branch's head off its former path, tells how many messages are kept and how to return to them.
-pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
+pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };
     let slot = |id: Option<NodeId>| id.and_then(|id| session.tree.slot(id));
@@ -248,7 +248,7 @@ pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<Node
 }
 
 /// Continues the last answer if it was cut off.
-pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn continue_answer(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
     let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));

@@ -8,7 +8,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchWish;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
-use crate::tui::chat::model::pending::{PATIENCE, TurnPending};
+use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
@@ -53,8 +53,8 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
-        Pending::Turn(TurnPending::Ask { branch: b, draft: d, told, .. }) if *b == branch && same(d) => {
-            Some((*ticket, *told && d.search != SearchWish::Never))
+        Pending::Turn(TurnPending::Ask { branch: b, draft: d, notified, .. }) if *b == branch && same(d) => {
+            Some((*ticket, *notified && d.search != SearchWish::Never))
         }
         _ => None,
     });
@@ -68,22 +68,22 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
 }
 
 /// Tells the person when a call has waited long for its plan, and what can be done.
-pub(crate) fn tell_that_it_waits(model: &mut Model) {
+pub(crate) fn report_waiting(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {
-        if let Pending::Turn(TurnPending::Ask { since, told, .. }) = pending
-            && !*told
-            && *since + PATIENCE <= now
+        if let Pending::Turn(TurnPending::Ask { since, notified, .. }) = pending
+            && !*notified
+            && *since + NOTIFY_AFTER_MS <= now
         {
-            (*told, late) = (true, true);
+            (*notified, late) = (true, true);
         }
     }
     if late {
-        say_that_it_waits(model);
+        show_waiting(model);
     }
 }
 
-fn say_that_it_waits(model: &mut Model) {
+fn show_waiting(model: &mut Model) {
     let key = |action| model.keys.key_of(action).unwrap_or_default();
     let first = match model.engine.indexing {
         Some((done, total)) => {
@@ -103,9 +103,9 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     if model.engine.indexing.is_none() {
         return model.status.end(INDEXING);
     }
-    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
+    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { notified: true, .. }))) {
         model.status.end(INDEXING);
-        return say_that_it_waits(model);
+        return show_waiting(model);
     }
     let number = |n: usize| grouped(n as u64);
     model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
@@ -122,7 +122,7 @@ pub(crate) fn ask(
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
+    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, notified: false }), out);
 }
 
 /// Sends a draft other than a new message.
@@ -169,7 +169,7 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
                 asked(model, branch, draft, result);
             }
         }
-        (TurnPending::Claim(branch), result) => queueing::turn_came(model, branch, result, out),
+        (TurnPending::Claim(branch), result) => queueing::claim_granted(model, branch, result, out),
         (TurnPending::Plan, result) => planning::answered(model, result),
     }
 }

@@ -20,19 +20,19 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = session.find(id).cloned() else { return };
-    stand_on(model, branch, false);
+    show_branch(model, branch, false);
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
 /// Switches to a branch on the screen only. The draft stays with the previous branch, or moves along with `with_draft`.
-pub(crate) fn stand_on(model: &mut Model, branch: Branch, with_draft: bool) {
+pub(crate) fn show_branch(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
     let before = session.current;
     session.put_branch(branch);
     session.current = id;
     session.unread.remove(&id);
-    if !(with_draft && model.composer.carry(before, id)) {
+    if !(with_draft && model.composer.move_draft(before, id)) {
         model.composer.swap(Some(before), id);
     }
     model.focus = Focus::Composer;

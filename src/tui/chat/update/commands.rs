@@ -359,7 +359,7 @@ fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Way
                 (true, _) => Some(MemoryScope::All),
                 (false, false) => None,
             };
-            screens::memories::update::keep(model, *kind, text.join(" "), scope, out);
+            screens::memories::update::add(model, *kind, text.join(" "), scope, out);
             Way::Done
         }
         MemoryCommand::List { .. }

@@ -16,7 +16,7 @@ use crate::tui::update::effects::send;
 use std::sync::Arc;
 
 /// How many names are requested.
-const MOST: usize = 50;
+const MAX_NAMES: usize = 50;
 
 /// Opens, refreshes, or closes the popup according to the text before the cursor.
 pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -41,7 +41,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
             popup.symbols = 0;
             popup.fill(CompletionSource::Symbols, Vec::new());
         } else {
-            let act = CodeAct::Names { typed: word.clone(), most: MOST };
+            let act = CodeAct::Names { typed: word.clone(), most: MAX_NAMES };
             popup.symbols = send(
                 model,
                 Request::Tool(ToolRequest::Code { root: None, act }),
@@ -49,7 +49,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MOST }));
+        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MAX_NAMES }));
         popup.ticket = send(model, request, Pending::Composer(ComposerPending::Complete), out);
     }
     model.popup = Some(popup);
@@ -67,14 +67,14 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     if name.is_empty() || !same || !whole.starts_with('@') || model.composer.brings(name) {
         return;
     }
-    let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
+    let act = CodeAct::Names { typed: name.to_owned(), most: MAX_NAMES };
     send(
         model,
         Request::Tool(ToolRequest::Code { root: None, act }),
         Pending::Composer(ComposerPending::Check(name.to_owned())),
         out,
     );
-    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MOST }));
+    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MAX_NAMES }));
     send(model, request, Pending::Composer(ComposerPending::Check(name.to_owned())), out);
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
 }
 
 /// Stores the symbols.
-pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
+pub(crate) fn store_symbols(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
         popup.fill(CompletionSource::Symbols, symbols.into_iter().map(CompletionItem::symbol).collect());
     }

@@ -16,15 +16,15 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.
-const CALM: u64 = 1_000;
+const SAVE_DELAY_MS: u64 = 1_000;
 /// How many earlier messages are loaded.
-const EARLIER: usize = 50;
+const MAX_EARLIER: usize = 50;
 /// A draft with more bytes than this is not saved across restarts.
-const LONGEST: usize = 4 << 20;
+const MAX_SAVED_BYTES: usize = 4 << 20;
 
 /// Handles the answers to the requests of the composer.
 pub(crate) fn answered(
@@ -39,15 +39,15 @@ pub(crate) fn answered(
         (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
         (P::Complete, Ok(Answer::Files(list))) => completing::came(model, ticket, list),
-        (P::Complete, Ok(Answer::Symbols(list))) => completing::symbols_came(model, ticket, list),
+        (P::Complete, Ok(Answer::Symbols(list))) => completing::store_symbols(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
-        (P::Save, Err(failure)) => unkept(model, &failure),
+        (P::Save, Err(failure)) => save_failed(model, &failure),
         (P::History(id), Ok(Answer::Bodies(nodes))) => {
             if model.session.as_ref().is_some_and(|session| session.card.id == id) {
                 earlier(model, &nodes);
             }
         }
-        (P::Complete | P::History(_), result) => said(model, result),
+        (P::Complete | P::History(_), result) => show_result(model, result),
     }
 }
 
@@ -58,14 +58,14 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
-        let text = unsent(model, left, &model.composer.left_on(left));
-        if !model.composer.is_kept(left, &text) {
+        let text = unsent(model, left, &model.composer.unsent_on(left));
+        if !model.composer.is_saved(left, &text) {
             store(model, left, text, out);
         }
         model.keep = DraftSaveTime::default();
     }
     model.keep.branch = Some(branch);
-    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= LONGEST) {
+    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= MAX_SAVED_BYTES) {
         send(
             model,
             Request::Branch(BranchRequest::KeepCleared { branch, text }),
@@ -75,20 +75,20 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let written = model.composer.unsent();
     let text = unsent(model, branch, &written);
-    if model.composer.is_kept(branch, &text) {
+    if model.composer.is_saved(branch, &text) {
         model.keep.due = None;
         return;
     }
-    let due = *model.keep.due.get_or_insert(model.now + CALM);
+    let due = *model.keep.due.get_or_insert(model.now + SAVE_DELAY_MS);
     if model.now >= due || model.quit {
         store(model, branch, text, out);
     }
 }
 
 /// Handles that saving failed: schedules another attempt.
-fn unkept(model: &mut Model, failure: &Failure) {
-    model.composer.was_not_kept();
-    model.keep.due = Some(model.now + CALM);
+fn save_failed(model: &mut Model, failure: &Failure) {
+    model.composer.mark_unsaved();
+    model.keep.due = Some(model.now + SAVE_DELAY_MS);
     if !model.engine.unwritable {
         model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
@@ -101,8 +101,8 @@ pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc
 
 fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
     model.keep.due = None;
-    let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
-    model.composer.was_kept(branch, text);
+    let stored = if text.len() > MAX_SAVED_BYTES { Arc::from("") } else { text.clone() };
+    model.composer.mark_saved(branch, text);
     send(
         model,
         Request::Branch(BranchRequest::KeepDraft { branch, text: stored }),
@@ -119,7 +119,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     }
     let asked = model.conversation.path.iter().rev().map(|slot| session.tree.head(*slot));
     let asked = asked.filter(|head| head.role == Role::User && !head.hidden);
-    let nodes: Vec<_> = asked.take(EARLIER).map(|head| head.id).collect();
+    let nodes: Vec<_> = asked.take(MAX_EARLIER).map(|head| head.id).collect();
     let id = session.card.id;
     model.composer.seeded = Some(id);
     if nodes.is_empty() {
@@ -165,7 +165,7 @@ pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
         let lines = match editor.what {
-            Edited::Request { .. } => crate::tui::screens::raw_request::update::marked(&text),
+            Edited::Request { .. } => crate::tui::screens::raw_request::update::mark_invisible(&text),
             _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
         };
         editor.area = composer::area(lines);

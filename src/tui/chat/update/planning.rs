@@ -12,7 +12,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 
 /// Requests a plan of the draft once typing has rested.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -44,12 +44,12 @@ pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
             }
         }
         Err(failure) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
-        result => said(model, result),
+        result => show_result(model, result),
     }
 }
 
 /// Handles a plan that the engine solved by itself.
-pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
+pub(crate) fn plan_solved(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
     if !model.is_current(branch) || generation < model.plan.generation {
         return;
     }

@@ -45,7 +45,7 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
 
 /// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
 /// none.
-pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
@@ -88,7 +88,7 @@ pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &
     } else if model.queue.hold(branch) {
         question(model, branch);
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
 }
 
 /// Sends the first queued message. Returns false if none may be sent.
@@ -119,7 +119,7 @@ pub(crate) fn refused(
         }
         Err(_) => {}
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
     ours && result.is_err()
 }
 
@@ -157,11 +157,11 @@ pub(crate) fn take(model: &mut Model) {
 }
 
 /// Saves the unsent text of a branch that is not current, after its queue changed.
-fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
-        let text = composing::unsent(model, branch, &model.composer.left_on(branch));
-        if !model.composer.is_kept(branch, &text) {
-            model.composer.was_kept(branch, text.clone());
+        let text = composing::unsent(model, branch, &model.composer.unsent_on(branch));
+        if !model.composer.is_saved(branch, &text) {
+            model.composer.mark_saved(branch, text.clone());
             crate::tui::update::effects::send(
                 model,
                 Request::Branch(BranchRequest::KeepDraft { branch, text }),

@@ -97,9 +97,9 @@ fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let here = model.branch().map(|branch| branch.id);
     let branches = model.session.iter().flat_map(|session| session.branches.iter()).map(|branch| branch.id);
     for branch in branches {
-        let written = if Some(branch) == here { written_here.clone() } else { model.composer.left_on(branch) };
+        let written = if Some(branch) == here { written_here.clone() } else { model.composer.unsent_on(branch) };
         let text = composing::unsent(model, branch, &written);
-        if !text.trim().is_empty() && !model.composer.is_kept(branch, &text) {
+        if !text.trim().is_empty() && !model.composer.is_saved(branch, &text) {
             found.push((format!("your message{}", name(branch)), "user", text));
         }
     }

@@ -55,7 +55,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
     look.model.composer.area().render(room, buf);
     if !focus {
-        calm(look, room, buf);
+        hide_cursor(look, room, buf);
     }
     if look.model.composer.is_empty() {
         let key = look.key(Action::Leave);
@@ -77,7 +77,7 @@ pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// Hides the text cursor while the composer does not have the focus.
-fn calm(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
+fn hide_cursor(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
     let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
 }
@@ -252,13 +252,13 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let mut list = slash::completions(line);
     // A refusal is shown there instead, since it contains the usage.
     let quiet = list.is_empty() && look.model.status.shown().is_none();
-    let told = if quiet { slash::hint(line) } else { None };
-    list.extend(told);
+    let usage_row = if quiet { slash::hint(line) } else { None };
+    list.extend(usage_row);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
     if rows == 0 {
         return;
     }
-    let title = u16::from(told.is_none() && below.y > rows);
+    let title = u16::from(usage_row.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
     paint::wipe(area, buf);
     let cursor = look.model.composer.choice;
@@ -284,10 +284,10 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
         let pad = (widest + 2).saturating_sub(line.width()).max(2);
         let room = usize::from(place.width).saturating_sub(line.width() + pad);
-        let does = if told.is_some() { row.sentence.as_str() } else { row.short() };
+        let does = if usage_row.is_some() { row.sentence.as_str() } else { row.short() };
         line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, look.theme.glyphs.ellipsis)));
         paint::line(look.theme, &line, place, buf);
-        if at == cursor && told.is_none() {
+        if at == cursor && usage_row.is_none() {
             paint::select(look.theme, place, buf);
         }
     }

@@ -381,7 +381,7 @@ impl BlockBuilder<'_> {
         let width = usize::from(self.width);
         if !live.user.is_empty() {
             block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
-            let of = CacheKey::Held(live.user.as_ptr().addr(), live.user.len());
+            let of = CacheKey::Address(live.user.as_ptr().addr(), live.user.len());
             block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
             block.own(vec![Line::new()]);
         }
@@ -396,7 +396,7 @@ impl BlockBuilder<'_> {
         let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
         calls.reverse();
         block.own(calls);
-        block.own(tools::at_work(self.model, live, width));
+        block.own(tools::running_output(self.model, live, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');

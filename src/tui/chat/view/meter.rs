@@ -122,7 +122,7 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
 }
 
 /// The tokens of each part as drawn. The tokens over the budget replace the end of the other parts.
-fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
+fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     let over = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
     let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
     let mut left = over;
@@ -136,7 +136,7 @@ fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
 
 /// Draws the bar.
 pub(crate) fn bar(look: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
-    let drawn = within(parts);
+    let drawn = drawn_tokens(parts);
     let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
     let mut line = Line::new();
     for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
@@ -204,9 +204,9 @@ mod tests {
     #[test]
     fn what_is_over_lies_over_the_end_of_the_rest() {
         let parts = [(Part::Section(Section::System), 100), (Part::Section(Section::Recent), 300), (Part::Over, 350)];
-        let drawn: Vec<u64> = within(&parts).into_iter().map(|(_, tokens)| tokens).collect();
+        let drawn: Vec<u64> = drawn_tokens(&parts).into_iter().map(|(_, tokens)| tokens).collect();
         assert_eq!(drawn, [50, 0, 350], "the bar is as long as what must go");
         let fits = [(Part::Section(Section::System), 100), (Part::Free, 20)];
-        assert_eq!(within(&fits).into_iter().map(|(_, tokens)| tokens).collect::<Vec<_>>(), [100, 20]);
+        assert_eq!(drawn_tokens(&fits).into_iter().map(|(_, tokens)| tokens).collect::<Vec<_>>(), [100, 20]);
     }
 }

@@ -222,7 +222,7 @@ fn cached(look: &ViewContext<'_>) -> Option<Pair> {
         Planned::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
-            let Some((less, cost)) = look.model.plan.shares_less() else {
+            let Some((less, cost)) = look.model.plan.lost_prefix() else {
                 return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
             };
             let before = (u64::from(*same) + u64::from(less)) * 100 / u64::from(plan.est_total.max(1));

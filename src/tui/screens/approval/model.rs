@@ -28,7 +28,7 @@ pub struct ApprovalScreen {
     /// The branch whose turn waits.
     pub branch: BranchId,
     /// The call that needs approval.
-    pub asking: Arc<PendingApproval>,
+    pub pending: Arc<PendingApproval>,
     /// All hunks, in the order of the change.
     pub hunks: Vec<HunkRef>,
     /// Index of the hunk under the cursor.
@@ -44,7 +44,7 @@ pub struct ApprovalScreen {
     /// Why the last key had no effect.
     pub note: Option<String>,
     /// When the screen opened by itself; None if a key opened it.
-    pub came: Option<u64>,
+    pub appeared_at: Option<u64>,
 }
 
 /// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
@@ -54,8 +54,8 @@ const MIN_VISIBLE_MS: u64 = 600;
 impl ApprovalScreen {
     /// Creates the screen with all hunks selected.
     #[must_use]
-    pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
-        let hunks = match &asking.deed {
+    pub fn new(branch: BranchId, pending: Arc<PendingApproval>) -> Self {
+        let hunks = match &pending.deed {
             ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
@@ -65,7 +65,7 @@ impl ApprovalScreen {
         };
         Self {
             branch,
-            asking,
+            pending,
             hunks,
             cursor: 0,
             scroll: 0,
@@ -73,7 +73,7 @@ impl ApprovalScreen {
             ended: false,
             starts: Vec::new(),
             note: None,
-            came: None,
+            appeared_at: None,
         }
     }
 
@@ -88,13 +88,13 @@ impl ApprovalScreen {
     /// Whether the screen opened so recently that a key may have been meant for what was there before.
     #[must_use]
     pub fn just_appeared(&self, now: u64) -> bool {
-        self.came.is_some_and(|came| now < came.saturating_add(MIN_VISIBLE_MS))
+        self.appeared_at.is_some_and(|came| now < came.saturating_add(MIN_VISIBLE_MS))
     }
 
     /// The selection of each file's hunks.
     #[must_use]
     pub fn selected_hunks(&self) -> Vec<Vec<bool>> {
-        let files = match &self.asking.deed {
+        let files = match &self.pending.deed {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
@@ -138,7 +138,7 @@ impl ApprovalScreen {
     /// Identifies a part of this call in the view's cache.
     #[must_use]
     pub fn key(&self, part: usize) -> Hash {
-        Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
+        Fields::new("asking").text(&self.pending.tool).text(&self.pending.args).number(part as u64).finish()
     }
 
     /// The rules that a person may make of this call: the exact target and, for a single command, a pattern with the
@@ -146,8 +146,8 @@ impl ApprovalScreen {
     /// matches such a line.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
-        let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
-        match &self.asking.deed {
+        let rule = |on: Option<String>| Rule { tool: self.pending.tool.clone(), on, verdict: Verdict::Allow };
+        match &self.pending.deed {
             ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
@@ -171,7 +171,7 @@ impl ApprovalScreen {
             }
             ToolEffect::Foreign { .. } => {
                 // All tools of the server: the name up to and including the separator.
-                let tool = &self.asking.tool;
+                let tool = &self.pending.tool;
                 let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
                 let all = end.map(|end| format!("{}*", &tool[..PREFIX.len() + end + 2]));
                 let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
@@ -188,8 +188,8 @@ mod tests {
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
     fn ask(deed: ToolEffect) -> ApprovalScreen {
-        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
-        ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
+        let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+        ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(pending))
     }
 
     #[test]

@@ -16,37 +16,37 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 use std::sync::Arc;
 
 /// How many bytes of a command's output are kept for the screen.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Handles that a call on a branch needs approval, or no longer does (None).
-pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
+pub(crate) fn approval_changed(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
-    live.said.clear();
-    live.asks.clone_from(&asking);
-    let Some(asking) = asking else {
+    live.tool_output.clear();
+    live.asks.clone_from(&pending);
+    let Some(pending) = pending else {
         model.status.end(ASKING);
-        model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.asking.index != BESIDE);
+        model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.pending.index != BESIDE);
         return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&asking.tool));
+    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&pending.tool));
     model.status.report(ASKING, text, model.now);
 }
 
 /// Appends a piece of a running command's output; the oldest half is dropped when it gets too long.
 pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
-    live.said.push_str(text);
-    if live.said.len() > MAX_OUTPUT_BYTES {
-        let mut from = live.said.len() - MAX_OUTPUT_BYTES / 2;
-        while !live.said.is_char_boundary(from) {
+    live.tool_output.push_str(text);
+    if live.tool_output.len() > MAX_OUTPUT_BYTES {
+        let mut from = live.tool_output.len() - MAX_OUTPUT_BYTES / 2;
+        while !live.tool_output.is_char_boundary(from) {
             from += 1;
         }
-        live.said.drain(..from);
+        live.tool_output.drain(..from);
     }
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
-    if let Some((branch, RerunState::Asks(asking))) =
+    if let Some((branch, RerunState::Asks(pending))) =
         model.tools.rerun.as_ref().map(|again| (again.branch, &again.state))
     {
-        waiting.push((branch, asking.clone()));
+        waiting.push((branch, pending.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, asking)) => model.layers.push(ApprovalScreen::new(branch, asking)),
+        Some((branch, pending)) => model.layers.push(ApprovalScreen::new(branch, pending)),
         None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }
@@ -98,24 +98,24 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Allow => {
-            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.selected_hunks());
+            let (branch, index, hunks) = (ask.branch, ask.pending.index, ask.selected_hunks());
             send_consent(model, (branch, index), Consent::Yes { hunks }, None, out);
         }
         Deny => {
-            let to = (ask.branch, ask.asking.index);
+            let to = (ask.branch, ask.pending.index);
             send_consent(model, to, Consent::No { why: None }, None, out);
         }
         DenyWithReason => {
-            let (branch, index) = (ask.branch, ask.asking.index);
+            let (branch, index) = (ask.branch, ask.pending.index);
             let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        AllowAlways if ask.asking.deed.steers().is_some() => {
+        AllowAlways if ask.pending.deed.steers().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
         AllowAlways => {
-            let question = always(ask);
+            let question = rule_question(ask);
             model.layers.push(question);
         }
     }
@@ -137,16 +137,16 @@ pub(crate) fn send_consent(
     send(model, request, Pending::Act, out);
 }
 
-fn always(ask: &ApprovalScreen) -> Question {
+fn rule_question(ask: &ApprovalScreen) -> Question {
     let mut choices = vec![('n', "no rule: only this call, or not at all".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
     let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
     let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
     for (key, (rule, (scope, place))) in keys.chars().zip(all) {
-        let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
+        let act = Act::Always(ask.branch, ask.pending.index, *scope, rule.clone());
         // The scope comes first, since a long line is cut at its end.
-        choices.push((key, format!("{place}: allow {}", words(rule)), act));
+        choices.push((key, format!("{place}: allow {}", describe_rule(rule)), act));
     }
     Question {
         title: "Allow this without asking from now on?".into(),
@@ -162,7 +162,7 @@ fn always(ask: &ApprovalScreen) -> Question {
 }
 
 /// Describes what a rule applies to, without its verdict.
-fn words(rule: &Rule) -> String {
+fn describe_rule(rule: &Rule) -> String {
     let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
     format!("{}{on}", rule.tool)
 }
@@ -170,12 +170,12 @@ fn words(rule: &Rule) -> String {
 /// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Rules(rules)) => listed(model, rules),
-        result => said(model, result),
+        Ok(Answer::Rules(rules)) => show_rules(model, rules),
+        result => show_result(model, result),
     }
 }
 
-fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     let verdict = |rule: &Rule| match rule.verdict {
         Verdict::Allow => "allow",
         Verdict::Ask => "ask about",
@@ -187,7 +187,7 @@ fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
         RuleScope::Config => "settings",
     };
     let entry = |(scope, rule): (RuleScope, Rule)| Entry {
-        label: format!("{} {}", verdict(&rule), words(&rule)),
+        label: format!("{} {}", verdict(&rule), describe_rule(&rule)),
         detail: place(scope).to_owned(),
         choice: Choice::Rule(scope, rule),
     };

@@ -28,7 +28,7 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     paint::wipe(area, buf);
-    let title = format!("{} needs approval", display_name(&ask.asking.tool));
+    let title = format!("{} needs approval", display_name(&ask.pending.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -71,7 +71,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.asking.deed else { break };
+        let ToolEffect::Change(changes) = &ask.pending.deed else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -118,11 +118,11 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
 /// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
-    if let Some(rule) = &ask.asking.rule {
+    if let Some(rule) = &ask.pending.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
         rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.asking.deed {
+    match &ask.pending.deed {
         ToolEffect::Run(command) => {
             rows.extend(Flow::plain(&with_length("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
@@ -145,7 +145,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
                 rows.extend(Flow::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = pretty_json(&ask.asking.args);
+            let args = pretty_json(&ask.pending.args);
             rows.extend(full_text(&with_length(&format!("{server}: {tool}"), &args), width));
             rows.extend(full_text(&args, width));
         }
@@ -161,7 +161,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.deed.steers() {
+            if let Some((path, what)) = ask.pending.deed.steers() {
                 rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }

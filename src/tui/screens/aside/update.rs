@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, trouble};
+use crate::tui::update::effects::{send, show_failure};
 
 /// Handles `/aside TEXT`.
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
@@ -45,13 +45,13 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
             if mine {
                 model.layers.close::<AsidePane>(|_| true);
             }
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }
 
 /// Handles a new state of the answer.
-pub(crate) fn came(model: &mut Model, view: AsideView) {
+pub(crate) fn answer_changed(model: &mut Model, view: AsideView) {
     let Some(pane) = pane(model) else { return };
     let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
     if pane.run != Some(view.run) && !fresh {

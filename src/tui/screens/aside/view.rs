@@ -24,7 +24,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// From this width on, the chat stays visible beside the pane.
-const BESIDE: u16 = 90;
+const MIN_WIDTH_BESIDE: u16 = 90;
 
 /// Draws the pane. Returns its number of rows and the height of its view.
 pub(crate) fn draw(
@@ -34,7 +34,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    let width = if area.width >= BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
+    let width = if area.width >= MIN_WIDTH_BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
     paint::wipe(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");

@@ -38,7 +38,7 @@ impl Calls {
     }
 
     /// Adds a call that began, or updates one that changed.
-    pub fn put(&mut self, card: &RunCard) {
+    pub fn upsert(&mut self, card: &RunCard) {
         match self.cards.iter_mut().find(|known| known.id == card.id) {
             Some(known) => *known = card.clone(),
             None if !self.loading => {

@@ -15,7 +15,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_failure, show_result};
 
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
@@ -23,15 +23,15 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
         (CallsPending::List, Ok(Answer::Runs(cards))) => {
             model.layers.all_mut::<Calls>().for_each(|calls| calls.fill(cards.clone()));
         }
-        (CallsPending::Diff, Ok(Answer::Diff(diff))) => differs(model, ticket, diff),
+        (CallsPending::Diff, Ok(Answer::Diff(diff))) => store_diff(model, ticket, diff),
         (CallsPending::Diff, Err(failure)) => {
             model.layers.close::<DiffView>(|view| view.ticket == ticket);
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
         (CallsPending::History, Ok(Answer::History(history))) => {
             model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
         }
-        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => said(model, result),
+        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_result(model, result),
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     screens::usage::update::changed(model, out);
     for calls in model.layers.all_mut::<Calls>() {
-        calls.put(card);
+        calls.upsert(card);
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let other = calls.chosen.filter(|chosen| *chosen != selected);
     let before = other.map(|id| CallSelector::Named(id.to_string()));
     let after = CallSelector::Named(selected.to_string());
-    differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
+    open_diff(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
 }
 
 /// Opens the request of the call that the selected message belongs to. Returns false if no message with a call is
@@ -96,16 +96,16 @@ pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
         before: Some(CallSelector::Last(branch)),
         after: CallSelector::Next(branch),
     });
-    differ(model, request, out);
+    open_diff(model, request, out);
 }
 
-fn differ(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
+fn open_diff(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
     let ticket = send(model, request, Pending::Calls(CallsPending::Diff), out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }
 
 /// Stores the differences in the screen that requested them.
-fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
+fn store_diff(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     for view in model.layers.all_mut::<DiffView>() {
         if view.ticket == ticket {
             return view.show(diff);

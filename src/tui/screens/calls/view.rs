@@ -152,9 +152,9 @@ fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
     rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));
-    for told in &card.diagnostics {
-        rows.extend(Flow::plain(&told.what, room, Ink::Warn));
-        rows.extend(Flow::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+    for diagnostic in &card.diagnostics {
+        rows.extend(Flow::plain(&diagnostic.what, room, Ink::Warn));
+        rows.extend(Flow::plain(&diagnostic.raw, room, Ink::Dim).into_iter().take(4));
     }
     rows
 }

@@ -26,7 +26,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// How many spans of an item's history the request overlay shows, newest first.
-const LATELY: usize = 3;
+const RECENT_SPANS: usize = 3;
 /// Height of the head, in rows.
 const HEAD: u16 = 3;
 
@@ -68,7 +68,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
-    let rows = full(look, delta, usize::from(detail.width).max(1));
+    let rows = detail_rows(look, delta, usize::from(detail.width).max(1));
     let scroll = view.scroll.min(rows.len().saturating_sub(1));
     if detail.width == inside.width && !detail.is_empty() {
         let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
@@ -187,14 +187,14 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
 }
 
 /// The details of a difference: what changed, its causes, and the reasons before and after.
-fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
+fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = Flow::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
     rows.extend(Flow::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
-        rows.extend(because(look, cause, room));
+        rows.extend(cause_rows(look, cause, room));
     }
     if delta.causes.is_empty() {
         rows.extend(Flow::plain("No known act or rule caused this.", room, Ink::Dim));
@@ -208,7 +208,7 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
 }
 
 /// A cause: `by you: You pinned it. (14:02)`
-fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+fn cause_rows(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
     Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
@@ -220,7 +220,7 @@ fn place_words(place: Option<&ItemPlace>) -> String {
 /// How the newest calls sent an item, for the details in the request overlay.
 pub(crate) fn recent_history(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
-    for stay in history.stays.iter().rev().take(LATELY) {
+    for stay in history.stays.iter().rev().take(RECENT_SPANS) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
@@ -231,9 +231,9 @@ pub(crate) fn recent_history(look: &ViewContext<'_>, history: &ItemHistory, room
 }
 
 /// Draws an item's history. Returns its number of rows and the height of its view.
-pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn screen(look: &ViewContext<'_>, screen: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
-    let history = &tale.history;
+    let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
@@ -243,9 +243,9 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
         let words = [(Action::Leave, "leave")];
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
-    let rows = story(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
-    let from = tale.scroll.min(rows.len().saturating_sub(page));
+    let from = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
@@ -253,7 +253,7 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
 }
 
 /// The whole history, newest first.
-fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
@@ -265,7 +265,7 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
         rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
-            rows.extend(because(look, cause, room));
+            rows.extend(cause_rows(look, cause, room));
         }
         rows.push(Line::new());
     }

@@ -11,7 +11,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_failure, show_result};
 
 /// Compares the current branch with the branch selected in the panel, or else with an obvious other one.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -72,10 +72,10 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 view.compared = Some(compared);
             }
         }
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(answer) => show_result(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<CompareView>(|view| view.ticket == ticket);
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }

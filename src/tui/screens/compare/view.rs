@@ -24,7 +24,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// From this width on, both sides are visible.
-const BESIDE: u16 = 100;
+const MIN_WIDTH_BESIDE: u16 = 100;
 /// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
@@ -53,7 +53,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
     }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
-    if body.width >= BESIDE {
+    if body.width >= MIN_WIDTH_BESIDE {
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };

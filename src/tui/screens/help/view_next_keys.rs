@@ -12,7 +12,7 @@ const WIDE: u16 = 100;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let model = look.model;
-    if !model.hinting() || area.width < 12 || area.height < 5 {
+    if !model.shows_key_hints() || area.width < 12 || area.height < 5 {
         return;
     }
     let cells = cells(look);

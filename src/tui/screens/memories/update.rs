@@ -16,7 +16,7 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 
 /// Handles the answers to the requests of the list.
 pub(crate) fn answered(
@@ -27,10 +27,10 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (MemoriesPending::List, Ok(Answer::Memories(all))) => came(model, ticket, &all),
+        (MemoriesPending::List, Ok(Answer::Memories(all))) => fill_list(model, ticket, &all),
         (MemoriesPending::List, Err(failure)) => screens::picker::update::failed(model, ticket, &failure),
         (MemoriesPending::Change, Ok(answer)) => changed(model, &answer, out),
-        (MemoriesPending::List | MemoriesPending::Change, result) => said(model, result),
+        (MemoriesPending::List | MemoriesPending::Change, result) => show_result(model, result),
     }
 }
 
@@ -60,7 +60,7 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Fills the list: suggested memories first, then confirmed and dismissed ones, each newest first.
-fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
+fn fill_list(model: &mut Model, ticket: u64, all: &[Memory]) {
     let rank = |memory: &Memory| match memory.status {
         MemoryStatus::Suggested => 0,
         MemoryStatus::Confirmed => 1,
@@ -86,7 +86,7 @@ fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
             choice: Choice::Explain("/remember TEXT adds a memory.".into()),
         });
     }
-    if let Some(picker) = screens::picker::update::awaiting(model, ticket) {
+    if let Some(picker) = screens::picker::update::waiting_for(model, ticket) {
         picker.fill(entries);
     }
 }
@@ -115,11 +115,11 @@ fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
 pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
     let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
-    keep(model, kind, text.to_owned(), None, out);
+    add(model, kind, text.to_owned(), None, out);
 }
 
 /// Adds a memory. Without a scope, a preference applies to all sessions and any other kind to this session.
-pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
+pub(crate) fn add(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
     send(model, Request::Memory(request), Pending::Memories(MemoriesPending::Change), out);

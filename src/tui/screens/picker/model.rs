@@ -163,11 +163,11 @@ impl Picker {
     pub fn fill(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
         self.loading = false;
-        self.sift();
+        self.apply_filter();
     }
 
     /// Applies the filter, best matches first. Sessions are filtered by the store instead.
-    pub fn sift(&mut self) {
+    pub fn apply_filter(&mut self) {
         self.marks.clear();
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
             self.shown = (0..self.entries.len()).collect();
@@ -233,7 +233,7 @@ mod tests {
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = wanted.to_owned();
-        picker.sift();
+        picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
         (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
     }
@@ -281,7 +281,7 @@ mod tests {
             }
         }
         picker.filter = "fork".into();
-        picker.sift();
+        picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "headings stand in whole lists");
     }
 
@@ -289,7 +289,7 @@ mod tests {
     fn letters_that_match_are_known() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
-        picker.sift();
+        picker.apply_filter();
         assert_eq!(picker.marks[0], [0, 1, 2]);
     }
 }

@@ -16,15 +16,15 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, said, send, trouble};
+use crate::tui::update::effects::{run_next, send, show_failure, show_result};
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
     match (pending, result) {
-        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => sessions_came(model, ticket, &cards),
-        (PickerPending::Models, Ok(Answer::Models(by_profile))) => models_came(model, ticket, by_profile),
+        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => fill_sessions(model, ticket, &cards),
+        (PickerPending::Models, Ok(Answer::Models(by_profile))) => fill_models(model, ticket, by_profile),
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
-        (PickerPending::Sessions | PickerPending::Models, result) => said(model, result),
+        (PickerPending::Sessions | PickerPending::Models, result) => show_result(model, result),
     }
 }
 
@@ -57,12 +57,12 @@ pub(crate) fn palette(model: &mut Model) {
 }
 
 /// How many recent actions are listed first.
-const RECENT: usize = 5;
+const RECENT_ACTIONS: usize = 5;
 
 fn remember(model: &mut Model, action: Action) {
     model.input.recent_actions.retain(|other| *other != action);
     model.input.recent_actions.insert(0, action);
-    model.input.recent_actions.truncate(RECENT);
+    model.input.recent_actions.truncate(RECENT_ACTIONS);
 }
 
 /// Handles a changed filter: the store searches the sessions.
@@ -85,16 +85,16 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// The open list whose newest request has this ticket.
-pub(crate) fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
+pub(crate) fn waiting_for(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
     model.layers.all_mut::<Picker>().find(|picker| picker.ticket == ticket)
 }
 
 /// Reports why a list could not be loaded.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    if let Some(picker) = awaiting(model, ticket) {
+    if let Some(picker) = waiting_for(model, ticket) {
         picker.loading = false;
     }
-    trouble(model, failure);
+    show_failure(model, failure);
 }
 
 fn session_entry(card: &SessionCard, offset: i32) -> Entry {
@@ -108,14 +108,14 @@ fn session_entry(card: &SessionCard, offset: i32) -> Entry {
     }
 }
 
-fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
+fn fill_sessions(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
     let entries = cards.iter().map(|card| session_entry(card, model.facts.offset)).collect();
-    if let Some(picker) = awaiting(model, ticket) {
+    if let Some(picker) = waiting_for(model, ticket) {
         picker.fill(entries);
     }
 }
 
-fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
+fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let current = settings.map(|settings| (settings.profile.clone(), settings.model.name.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
@@ -132,7 +132,7 @@ fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     let wide = models.iter().map(|(_, info)| info.name.chars().count()).max().unwrap_or(0);
     let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info), wide);
     let mut entries: Vec<Entry> = models.iter().map(entry).collect();
-    let Some(picker) = awaiting(model, ticket) else { return };
+    let Some(picker) = waiting_for(model, ticket) else { return };
     picker.headings.clear();
     if !failed.is_empty() {
         picker.headings.push((entries.len(), "Not available"));

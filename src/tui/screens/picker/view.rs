@@ -63,7 +63,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let room = usize::from(row.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        paint::pair(look.theme, &marked(ink, &label, marks), &value, row, buf);
+        paint::pair(look.theme, &highlighted(ink, &label, marks), &value, row, buf);
         look.item(row, at);
         if at == picker.cursor {
             paint::select(look.theme, row, buf);
@@ -107,7 +107,7 @@ fn place(kind: Kind, area: Rect) -> Rect {
 }
 
 /// A label with the letters at these positions highlighted.
-fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
+fn highlighted(ink: Ink, label: &str, marks: &[usize]) -> Line {
     let mut line = Line::of(ink, " ");
     let mut run = String::new();
     let mut lit = false;

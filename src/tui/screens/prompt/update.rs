@@ -28,7 +28,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             picker::update::filter_changed(model, out);
         }
         Purpose::SaveUnsaved => quit::named(model, text, out),
-        Purpose::CopyPolicy(preset) => editor::update::named(model, &preset, text),
+        Purpose::CopyPolicy(preset) => editor::update::name_copy(model, &preset, text),
         Purpose::Focus => focus::set(model, &text, out),
         Purpose::Label(node) => tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => memories::update::remember(model, &text, out),

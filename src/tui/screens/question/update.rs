@@ -65,7 +65,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             approval::update::send_consent(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::FolderServers(digest, yes) => tools::update::say_to_file(model, digest, yes, out),
+        Act::FolderServers(digest, yes) => tools::update::decide_file(model, digest, yes, out),
         Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }

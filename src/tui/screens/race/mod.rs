@@ -26,8 +26,8 @@ impl Screen for RaceScreen {
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::NextPane => self.turn(1),
-            Action::PrevPane => self.turn(-1),
+            Action::NextPane => self.select_next(1),
+            Action::PrevPane => self.select_next(-1),
             Action::Open => return Outcome::Then(update::keep),
             Action::Mattered => return Outcome::Then(update::mattered),
             Action::Discard => return Outcome::Then(update::discard),

@@ -70,7 +70,7 @@ impl RaceScreen {
     }
 
     /// Selects the next answer, or the previous one if `step` is negative.
-    pub fn turn(&mut self, step: i64) {
+    pub fn select_next(&mut self, step: i64) {
         let count = self.columns.len().max(1);
         self.cursor = (self.cursor + if step > 0 { 1 } else { count - 1 }) % count;
     }

@@ -25,7 +25,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 
 /// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -35,7 +35,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => said(model, result),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_result(model, result),
     }
 }
 
@@ -123,12 +123,12 @@ fn replaying(model: &mut Model, made: ReplayedCall) {
         Column { title: "then".to_owned(), branch: None, node: made.of.answer },
         Column { title, branch: Some(branch), node: None },
     ];
-    take_in(model, vec![*made.branch]);
-    let arena = RaceScreen::new(AnswerRelations::Replay { origin, without: made.without }, columns);
-    model.layers.push(arena);
+    add_branches(model, vec![*made.branch]);
+    let screen = RaceScreen::new(AnswerRelations::Replay { origin, without: made.without }, columns);
+    model.layers.push(screen);
 }
 
-fn take_in(model: &mut Model, branches: Vec<Branch>) {
+fn add_branches(model: &mut Model, branches: Vec<Branch>) {
     if let Some(session) = &mut model.session {
         for branch in branches {
             session.put_branch(branch);
@@ -153,7 +153,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
         .zip(arms)
         .map(|(branch, arm)| (branch.id, format!("{}: {}", branch.name, variant::title(arm))))
         .collect();
-    take_in(model, made);
+    add_branches(model, made);
     for (branch, title) in ids {
         let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
         send(model, request, Pending::Race(RacePending::Entry(branch)), out);
@@ -164,19 +164,19 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
 
 /// Handles Enter: switches to the selected branch; after a race, the other branches are archived.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
-    let Some(branch) = arena.selected().and_then(|column| column.branch) else {
+    let Some(screen) = model.layers.top::<RaceScreen>() else { return };
+    let Some(branch) = screen.selected().and_then(|column| column.branch) else {
         model.layers.pop();
         return;
     };
-    let race = arena.of == AnswerRelations::Race;
-    let others = if race { arena.others() } else { Vec::new() };
+    let race = screen.of == AnswerRelations::Race;
+    let others = if race { screen.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
         let text = "Other answers are still arriving: wait, or leave and keep all of them.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
-    crate::tui::screens::search::update::leave_here(model);
+    crate::tui::screens::search::update::remember_place(model);
     if race {
         send(model, Request::Call(CallRequest::KeepOne { branch }), Pending::Act, out);
     }
@@ -185,15 +185,15 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Archives the selected branch, and closes the screen when none is left.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
-    let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
+    let Some(screen) = model.layers.top_mut::<RaceScreen>() else { return };
+    let Some(branch) = screen.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
         let text = "The answer is still arriving: wait for it, or leave.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
-    arena.columns.remove(arena.cursor);
-    arena.cursor = arena.cursor.min(arena.columns.len().saturating_sub(1));
-    if arena.columns.iter().all(|column| column.branch.is_none()) {
+    screen.columns.remove(screen.cursor);
+    screen.cursor = screen.cursor.min(screen.columns.len().saturating_sub(1));
+    if screen.columns.iter().all(|column| column.branch.is_none()) {
         model.layers.pop();
     }
     send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
@@ -201,8 +201,8 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
-    let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
+    let Some(screen) = model.layers.top::<RaceScreen>() else { return };
+    let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &screen.of else {
         let text = "Only a call that was repeated without an item can show that the item mattered.";
         return model.status.say(Severity::Notice, text, model.now);
     };

@@ -36,7 +36,7 @@ impl Screen for RawRequestScreen {
     }
 
     fn line_changed(&mut self) -> Outcome {
-        self.look();
+        self.search_body();
         Outcome::Done
     }
 

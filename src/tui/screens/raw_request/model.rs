@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A body with more bytes than this opens with all messages folded except the last.
-const LONG: usize = 256 << 10;
+const LONG_BODY: usize = 256 << 10;
 
 /// A part of a message, as the plan built it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub struct EditedRequest {
     /// The body that was edited.
     pub base: Arc<str>,
     /// Tokens, budget, and number of messages that differ from the plan; None until the engine has counted them.
-    pub weighed: Option<(u32, u32, u32)>,
+    pub counted: Option<(u32, u32, u32)>,
     /// Whether it is being sent.
     pub sending: bool,
 }
@@ -73,7 +73,7 @@ pub struct RawRequestScreen {
     /// The parts of its messages.
     pub parts: Vec<Part>,
     /// The edit by hand; None for the planned request.
-    pub by_hand: Option<EditedRequest>,
+    pub edit: Option<EditedRequest>,
     /// The foldable blocks, in the order of the body.
     pub folds: Vec<FoldableBlock>,
     /// Whether messages are split by section.
@@ -113,7 +113,7 @@ impl RawRequestScreen {
             digest,
             tokens,
             parts: Vec::new(),
-            by_hand: None,
+            edit: None,
             folds: Vec::new(),
             by_section: false,
             closed: HashSet::new(),
@@ -128,7 +128,7 @@ impl RawRequestScreen {
             hit: 0,
             follow: None,
         };
-        raw.part();
+        raw.rebuild_blocks();
         raw
     }
 
@@ -136,19 +136,19 @@ impl RawRequestScreen {
     #[must_use]
     pub fn with_parts(mut self, parts: Vec<Part>) -> Self {
         self.parts = parts;
-        self.part();
+        self.rebuild_blocks();
         self
     }
 
     /// Rebuilds the blocks, all unfolded; in a long body, messages are folded except the last.
-    pub fn part(&mut self) {
+    pub fn rebuild_blocks(&mut self) {
         let blocks = request::blocks(&self.body);
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Message { .. }));
         let (mut folds, mut closed) = (Vec::new(), HashSet::new());
         for (at, block) in blocks.iter().enumerate() {
             let first = folds.len();
             folds.extend(self.folds_of(block));
-            if self.body.len() > LONG && matches!(block.kind, BlockKind::Message { .. }) && Some(at) != last {
+            if self.body.len() > LONG_BODY && matches!(block.kind, BlockKind::Message { .. }) && Some(at) != last {
                 closed.extend(first..folds.len());
             }
         }
@@ -231,7 +231,7 @@ impl RawRequestScreen {
     pub fn regroup(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         self.by_section = !self.by_section;
-        self.part();
+        self.rebuild_blocks();
         self.follow = at;
     }
 
@@ -241,7 +241,7 @@ impl RawRequestScreen {
     }
 
     /// Searches for the typed text, ignoring the case of ASCII letters, and goes to the first match.
-    pub fn look(&mut self) {
+    pub fn search_body(&mut self) {
         let wanted = self.search.as_bytes();
         let bytes = self.body.as_bytes();
         self.hits.clear();
@@ -282,7 +282,7 @@ impl RawRequestScreen {
     }
 
     /// Stores the rows made for a width.
-    pub fn laid(&mut self, rows: Vec<Row>, width: u16) {
+    pub fn set_rows(&mut self, rows: Vec<Row>, width: u16) {
         self.rows = rows;
         self.made = (width, self.state);
     }
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((whole(&raw).as_str(), raw.folds.len()), (BODY, 5));
         assert!(BODY[raw.folds[2].range.clone()].starts_with("Pinned."), "{:?}", raw.folds);
         raw.parts[0].bytes = 999;
-        raw.part();
+        raw.rebuild_blocks();
         assert_eq!(raw.folds.len(), 4, "what the bytes do not say is not parted");
     }
 
@@ -357,13 +357,13 @@ mod tests {
         let mut raw = raw();
         raw.fold_all();
         raw.search = "kind".into();
-        raw.look();
+        raw.search_body();
         assert_eq!((raw.hits.len(), raw.hit), (2, 0));
         assert!(!raw.closed.contains(&1) && raw.closed.contains(&2));
         raw.next_hit(true);
         assert!(!raw.closed.contains(&2) && BODY[raw.follow.unwrap()..].starts_with("KIND"));
         raw.search = "nowhere".into();
-        raw.look();
+        raw.search_body();
         raw.next_hit(false);
         assert!(raw.hits.is_empty());
     }

@@ -16,7 +16,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_failure, show_result};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
@@ -24,10 +24,10 @@ use tui_textarea::CursorMove;
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
     use RawRequestPending as P;
     match (pending, result) {
-        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
-        (P::Count(digest), Ok(Answer::Weighed(found))) => weighed(model, digest, &found),
+        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => show_body(model, branch, draft, edit, *found),
+        (P::Count(digest), Ok(Answer::Weighed(found))) => counted(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
-        (P::Body { .. } | P::Count(_), result) => said(model, result),
+        (P::Body { .. } | P::Count(_), result) => show_result(model, result),
     }
 }
 
@@ -56,10 +56,10 @@ pub(crate) fn leave(model: &mut Model) {
     if raw.searching || !raw.search.is_empty() {
         raw.searching = false;
         raw.search.clear();
-        return raw.look();
+        return raw.search_body();
     }
     if let Some(raw) = model.layers.take_top::<RawRequestScreen>()
-        && raw.by_hand.is_some()
+        && raw.edit.is_some()
     {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
@@ -69,7 +69,7 @@ pub(crate) fn leave(model: &mut Model) {
 }
 
 /// Handles the body: shows it, or opens it for editing.
-fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+fn show_body(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
         message: part.message as usize,
@@ -80,7 +80,7 @@ fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, f
     let parts = parts.into_iter().map(part).collect();
     if let Some(json) = edit {
         if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
-            let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
+            let same = unsent.edit.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
                 "Your edited request, as you left it."
             } else {
@@ -99,7 +99,7 @@ fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, f
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top::<RawRequestScreen>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
-    let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
+    let base = raw.edit.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
     editor(model, branch, draft, &base, &body, json);
 }
 
@@ -118,7 +118,8 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
         return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
-    let editor = Editor { title, area: composer::area(marked(&text)), what, fault: None, saving: None, before: None };
+    let editor =
+        Editor { title, area: composer::area(mark_invisible(&text)), what, fault: None, saving: None, before: None };
     model.layers.push(editor);
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
 }
 
 /// The lines of a text with every invisible character shown as a mark, except tabs.
-pub(crate) fn marked(text: &str) -> Vec<String> {
+pub(crate) fn mark_invisible(text: &str) -> Vec<String> {
     Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t").split('\n').map(str::to_owned).collect()
 }
 
@@ -174,7 +175,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
-    raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
+    raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
     send(
         model,
@@ -188,7 +189,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
-    match &mut raw.by_hand {
+    match &mut raw.edit {
         None => {
             let text = "This is the planned request; Enter in the composer sends it.";
             model.status.say(Severity::Notice, text, model.now);
@@ -210,13 +211,13 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedRequest> {
     let mut edited = model.layers.all_mut::<RawRequestScreen>().filter(|raw| raw.digest == digest);
-    edited.find_map(|raw| raw.by_hand.as_mut())
+    edited.find_map(|raw| raw.edit.as_mut())
 }
 
 /// Stores the token count of an edited request.
-fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
+fn counted(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
-        hand.weighed = Some((found.tokens, found.room, found.changed));
+        hand.counted = Some((found.tokens, found.room, found.changed));
     }
 }
 
@@ -233,7 +234,7 @@ fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result:
             if let Some(hand) = edited_on_screen(model, digest) {
                 hand.sending = false;
             }
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     match found {
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = CacheKey::Held(text.as_ptr().addr(), text.len());
+            let of = CacheKey::Address(text.as_ptr().addr(), text.len());
             let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }

@@ -6,7 +6,7 @@ use crate::domain::conversation::search::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
 /// How many places are kept.
-const PLACES: usize = 50;
+const MAX_PLACES: usize = 50;
 
 /// A place that a person can return to after a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub struct ReturnPoint {
 pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);
-        if places.len() > PLACES {
+        if places.len() > MAX_PLACES {
             places.remove(0);
         }
     }

@@ -12,11 +12,11 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_failure, show_result};
 use crate::tui::update::session;
 
 /// How many messages are requested at most.
-const LIMIT: usize = 200;
+const MAX_RESULTS: usize = 200;
 
 /// Handles the answers to the requests of the search.
 pub(crate) fn answered(
@@ -27,11 +27,11 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SearchPending::Find, Ok(Answer::Found(found))) => came(model, ticket, Ok(*found)),
-        (SearchPending::Find, Err(failure)) => came(model, ticket, Err(failure)),
+        (SearchPending::Find, Ok(Answer::Found(found))) => show_found(model, ticket, Ok(*found)),
+        (SearchPending::Find, Err(failure)) => show_found(model, ticket, Err(failure)),
         (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
-            arrive(model, Some(node));
+            go_to(model, Some(node));
         }
         (SearchPending::Return(point), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
@@ -40,9 +40,9 @@ pub(crate) fn answered(
         (SearchPending::GoTo(_) | SearchPending::Return(_), Err(failure)) => {
             // A screen that covers the terminal would hide the message.
             model.layers.clear();
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
-        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => said(model, result),
+        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_result(model, result),
     }
 }
 
@@ -58,34 +58,34 @@ pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
 
 /// Handles a changed query.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top_mut::<SearchScreen>() else { return };
-    finder.cursor = 0;
-    if finder.line.trim().is_empty() {
-        finder.found = FoundMessages::default();
-        (finder.loading, finder.ticket) = (false, 0);
+    let Some(screen) = model.layers.top_mut::<SearchScreen>() else { return };
+    screen.cursor = 0;
+    if screen.line.trim().is_empty() {
+        screen.found = FoundMessages::default();
+        (screen.loading, screen.ticket) = (false, 0);
         return;
     }
-    let line = finder.line.clone();
+    let line = screen.line.clone();
     let ticket = send(
         model,
-        Request::Session(SessionRequest::Find { line, limit: LIMIT }),
+        Request::Session(SessionRequest::Find { line, limit: MAX_RESULTS }),
         Pending::Search(SearchPending::Find),
         out,
     );
-    if let Some(finder) = model.layers.top_mut::<SearchScreen>() {
-        (finder.loading, finder.ticket) = (true, ticket);
+    if let Some(screen) = model.layers.top_mut::<SearchScreen>() {
+        (screen.loading, screen.ticket) = (true, ticket);
     }
 }
 
 /// Shows the messages found, or why the search failed.
-fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
-    let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
+fn show_found(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+    let Some(screen) = model.layers.all_mut::<SearchScreen>().find(|screen| screen.ticket == ticket) else { return };
     match result {
-        Ok(found) => finder.fill(found),
+        Ok(found) => screen.fill(found),
         Err(failure) => {
-            finder.loading = false;
+            screen.loading = false;
             if failure.kind != FailureKind::Stale {
-                finder.found = FoundMessages { problems: vec![failure.to_string()], ..FoundMessages::default() };
+                screen.found = FoundMessages { problems: vec![failure.to_string()], ..FoundMessages::default() };
             }
         }
     }
@@ -93,12 +93,12 @@ fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) 
 
 /// Goes to the message under the cursor.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top::<SearchScreen>() else { return };
-    let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
-    leave_here(model);
+    let Some(screen) = model.layers.top::<SearchScreen>() else { return };
+    let Some((session, node)) = screen.selected().map(|message| (message.session, message.node)) else { return };
+    remember_place(model);
     let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));
     if here.is_some_and(|slot| model.conversation.path.contains(&slot)) {
-        land(model, node);
+        select_message(model, node);
         return;
     }
     send(
@@ -111,7 +111,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Goes to a message of the open session, on a branch that contains it.
 pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
-    leave_here(model);
+    remember_place(model);
     let Some(session) = &model.session else { return };
     let here = session.tree.slot(node).is_some_and(|slot| model.conversation.path.contains(&slot));
     let holding = session.holding(node).filter(|_| !here);
@@ -119,11 +119,11 @@ pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     if let Some(branch) = holding {
         branches::switch(model, branch, out);
     }
-    land(model, node);
+    select_message(model, node);
 }
 
 /// Stores the current place, so that the person can return to it.
-pub(crate) fn leave_here(model: &mut Model) {
+pub(crate) fn remember_place(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
@@ -155,7 +155,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Restores the selected message and the scroll position of a place.
 fn restore(model: &mut Model, spot: ReturnPoint) {
-    arrive(model, spot.node);
+    go_to(model, spot.node);
     if model.layers.is_empty() {
         model.conversation.place = spot.place;
         model.conversation.reveal = false;
@@ -163,10 +163,10 @@ fn restore(model: &mut Model, spot: ReturnPoint) {
 }
 
 /// Goes to a message of the open session, or to the end of the path.
-fn arrive(model: &mut Model, node: Option<NodeId>) {
+fn go_to(model: &mut Model, node: Option<NodeId>) {
     model.layers.clear();
     if let Some(node) = node {
-        land(model, node);
+        select_message(model, node);
     } else {
         model.focus = Focus::Composer;
         model.conversation.follow();
@@ -174,7 +174,7 @@ fn arrive(model: &mut Model, node: Option<NodeId>) {
 }
 
 /// Selects a message of the path and scrolls to it; a message elsewhere is shown in the tree.
-pub(crate) fn land(model: &mut Model, node: NodeId) {
+pub(crate) fn select_message(model: &mut Model, node: NodeId) {
     let Some(session) = &model.session else { return };
     let at = session.tree.slot(node).and_then(|slot| model.conversation.path.iter().position(|here| *here == slot));
     model.layers.clear();

@@ -65,7 +65,7 @@ pub struct Drafts {
     /// Module summaries that are being written, by the tickets of their requests.
     pub parts: BTreeMap<u64, PendingModuleSummary>,
     /// The last notice about an automatic draft.
-    pub said: Option<String>,
+    pub last_notice: Option<String>,
 }
 
 /// A part of the draft screen.
@@ -116,7 +116,7 @@ impl DraftScreen {
     /// Creates the screen for a branch, with its draft if there is one.
     #[must_use]
     pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
-        let mut desk = Self {
+        let mut screen = Self {
             branch,
             draft: None,
             part: Part::Draft,
@@ -128,9 +128,9 @@ impl DraftScreen {
             seen: (0, 0, 1),
         };
         if let Some(draft) = draft {
-            desk.show(draft);
+            screen.show(draft);
         }
-        desk
+        screen
     }
 
     /// Shows a draft. The cursor stays on a kept sentence, or moves on to the next missing fact.
@@ -186,19 +186,19 @@ impl DraftScreen {
 
     /// Number of missing facts that may matter; these come first.
     #[must_use]
-    pub fn salient(&self) -> usize {
+    pub fn salient_count(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
     }
 
     /// Moves the focus to the next part, or the previous one if `step` is negative.
-    pub fn turn(&mut self, step: i64) {
+    pub fn focus_next(&mut self, step: i64) {
         let ring = [Part::Draft, Part::Sources, Part::Items];
         let here = ring.iter().position(|part| *part == self.part).unwrap_or(0);
-        self.look_at(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
+        self.focus_part(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
     }
 
     /// Moves the focus to a part.
-    pub fn look_at(&mut self, part: Part) {
+    pub fn focus_part(&mut self, part: Part) {
         self.part = part;
         if part != Part::Items {
             self.text = part;

@@ -31,7 +31,7 @@ pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut V
 }
 
 /// Stores the progress of a module summary.
-pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
+pub(crate) fn progressed(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
     let mine = |one: &&mut PendingModuleSummary| one.branch == branch && one.path == path;
     if let Some(one) = model.drafts.parts.values_mut().find(mine) {
         (one.files, one.tokens) = (files, tokens);
@@ -59,7 +59,11 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
 
 /// Handles that a module summary ended. Returns its result unless a person stopped it; then its failure is reported
 /// here as a notice.
-pub(crate) fn over(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) -> Option<Result<Answer, Failure>> {
+pub(crate) fn finished(
+    model: &mut Model,
+    ticket: u64,
+    result: Result<Answer, Failure>,
+) -> Option<Result<Answer, Failure>> {
     match (model.drafts.parts.remove(&ticket), result) {
         (Some(PendingModuleSummary { stopping: true, .. }), Err(failure)) => {
             model.status.say(Severity::Notice, failure.to_string(), model.now);

@@ -24,11 +24,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// From this width on, the draft is drawn beside its sources.
-const BESIDE: u16 = 100;
+const MIN_WIDTH_BESIDE: u16 = 100;
 /// How many characters of a message are shown.
-const MESSAGE: usize = 20_000;
+const MAX_MESSAGE_CHARS: usize = 20_000;
 /// How many bytes of all sources are shown.
-const SOURCES: usize = 600_000;
+const MAX_SOURCE_BYTES: usize = 600_000;
 
 /// What scrolling needs of a frame: rows of the draft, rows of the sources, height of the focused part; and the scroll
 /// position of the sources.
@@ -48,69 +48,69 @@ struct Areas {
 
 pub(crate) fn draw(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
     paint::wipe(area, buf);
-    let inside = look.frame(title(desk), true, area, buf);
+    let inside = look.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, desk, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
     }
-    let mut landed = FrameRows { seen: desk.seen, source_scroll: desk.source_scroll };
-    let Some(draft) = &desk.draft else {
-        paint::lines(look.theme, &progress(look, desk, usize::from(inside.width)), inside, buf);
-        return landed;
+    let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
+    let Some(draft) = &screen.draft else {
+        paint::lines(look.theme, &progress(look, screen, usize::from(inside.width)), inside, buf);
+        return measured;
     };
-    let facts = facts(look, desk, draft, usize::from(inside.width));
-    let areas = areas(desk, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
+    let facts = facts(look, screen, draft, usize::from(inside.width));
+    let areas = areas(screen, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
     paint::lines(look.theme, &facts, areas.head, buf);
     let alone = areas.draft.is_empty() || areas.sources.is_empty();
     let other = |name: &'static str| if alone { name } else { "" };
     if !areas.draft.is_empty() {
-        landed.seen.0 = text_of(look, desk, draft, cache, (areas.draft, other("   Sources")), buf);
+        measured.seen.0 = text_of(look, screen, draft, cache, (areas.draft, other("   Sources")), buf);
     }
     if !areas.sources.is_empty() {
         let room = (areas.sources, other("   Draft"));
-        (landed.seen.1, landed.source_scroll) = sources(look, desk, draft, cache, room, buf);
+        (measured.seen.1, measured.source_scroll) = sources(look, screen, draft, cache, room, buf);
         if areas.sources.x > inside.x {
             paint::beside(look.theme, areas.sources, buf);
         }
     }
-    items(look, desk, draft, areas.items, buf);
-    let page = match desk.part {
+    items(look, screen, draft, areas.items, buf);
+    let page = match screen.part {
         Part::Draft => areas.draft,
         Part::Sources => areas.sources,
         Part::Items => areas.items,
     };
-    landed.seen.2 = usize::from(page.height.saturating_sub(1)).max(1);
-    landed
+    measured.seen.2 = usize::from(page.height.saturating_sub(1)).max(1);
+    measured
 }
 
-fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
+fn areas(screen: &DraftScreen, inside: Rect, facts: u16) -> Areas {
     let head = facts.min(inside.height / 3);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     let mut areas = Areas { head: Rect { height: head, ..inside }, ..Areas::default() };
     if body.height < 10 {
-        match desk.part {
+        match screen.part {
             Part::Draft => areas.draft = body,
             Part::Sources => areas.sources = body,
             Part::Items => areas.items = body,
         }
         return areas;
     }
-    let most = if desk.part == Part::Items { body.height / 2 } else { body.height * 2 / 5 };
-    let wanted = u16::try_from(desk.items() + 1).unwrap_or(u16::MAX);
+    let most = if screen.part == Part::Items { body.height / 2 } else { body.height * 2 / 5 };
+    let wanted = u16::try_from(screen.items() + 1).unwrap_or(u16::MAX);
     let below = wanted.max(2).min(most);
     let above = Rect { height: body.height - below, ..body };
     areas.items = Rect { y: above.bottom(), height: below, ..body };
-    if inside.width >= BESIDE {
+    if inside.width >= MIN_WIDTH_BESIDE {
         let left = body.width / 2 - 2;
         areas.draft = Rect { width: left, ..above };
         areas.sources = Rect { x: above.x + left + 3, width: above.width - left - 3, ..above };
-    } else if desk.text == Part::Sources {
+    } else if screen.text == Part::Sources {
         areas.sources = above;
     } else {
         areas.draft = above;
@@ -118,20 +118,20 @@ fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
     areas
 }
 
-fn title(desk: &DraftScreen) -> Line {
-    let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "Writing a summary") };
+fn title(screen: &DraftScreen) -> Line {
+    let Some(draft) = &screen.draft else { return Line::of(Ink::Heading, "Writing a summary") };
     let (from, to) = draft.summary.turns;
     Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
 }
 
-fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
-    let making = look.model.drafts.making.contains_key(&desk.branch);
-    let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
-    let other = match desk.draft.as_ref().map(|draft| draft.summary.source) {
+fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
+    let making = look.model.drafts.making.contains_key(&screen.branch);
+    let keep = if matches!(screen.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
+    let other = match screen.draft.as_ref().map(|draft| draft.summary.source) {
         Some(SummarySource::Llm) => "extract sentences",
         _ => "by the model",
     };
-    let words: &[(Action, &str)] = if desk.draft.is_none() {
+    let words: &[(Action, &str)] = if screen.draft.is_none() {
         &[(Action::Leave, "stop"), (Action::Draft, "leave; it continues")]
     } else {
         &[
@@ -151,9 +151,9 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
 }
 
 /// What is shown while there is no draft yet.
-fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Line> {
+fn progress(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
-    let making = look.model.drafts.making.get(&desk.branch);
+    let making = look.model.drafts.making.get(&screen.branch);
     let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
     rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
@@ -180,11 +180,11 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
 }
 
 /// The figures of the draft, its author and cause, and its warnings.
-fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
+fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let summary = &draft.summary;
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
-    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(BESIDE)));
+    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
     sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
     let mut by = format!("by {}", writer(summary));
     if let Some(cause) = &draft.cause {
@@ -198,7 +198,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
-    if let Some(making) = look.model.drafts.making.get(&desk.branch) {
+    if let Some(making) = look.model.drafts.making.get(&screen.branch) {
         notes.insert(0, making_words(look, making));
     }
     if !notes.is_empty() {
@@ -265,7 +265,7 @@ fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: 
 /// Draws the draft's text. Returns its number of rows.
 fn text_of(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
@@ -273,14 +273,14 @@ fn text_of(
 ) -> usize {
     let summary = &draft.summary;
     let words = format!("Draft, {} est. tokens", text::number(u64::from(summary.tokens)));
-    let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
+    let room = heading(look, &words, other, screen.part == Part::Draft, area, buf);
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
         Flow::all(body, usize::from(width), Ink::Text)
     });
     let page = usize::from(room.height);
-    let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
+    let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), room, buf);
     thumb(look, from, rows.len(), room, buf);
     rows.len()
@@ -295,7 +295,7 @@ fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut
 /// scroll position.
 fn sources(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
@@ -303,14 +303,14 @@ fn sources(
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
     let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.summary.original_tokens)));
-    let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
+    let room = heading(look, &words, other, screen.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = CacheKey::Text(draft.summary.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
     let page = usize::from(room.height);
-    let marked = desk.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
-    let followed = marked.filter(|_| desk.follow).map(|at| at.saturating_sub(page / 3));
-    let from = followed.unwrap_or(desk.source_scroll).min(rows.len().saturating_sub(page));
+    let marked = screen.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
+    let followed = marked.filter(|_| screen.follow).map(|at| at.saturating_sub(page / 3));
+    let from = followed.unwrap_or(screen.source_scroll).min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), room, buf);
     if let Some(at) = marked.filter(|at| (from..from + page).contains(at)) {
         let y = room.y + u16::try_from(at - from).unwrap_or(0);
@@ -328,12 +328,12 @@ fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
         for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
             let ink = speaker(message.role);
             rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
-            let end = message.text.char_indices().nth(MESSAGE).map_or(message.text.len(), |(end, _)| end);
+            let end = message.text.char_indices().nth(MAX_MESSAGE_CHARS).map_or(message.text.len(), |(end, _)| end);
             rows.extend(Flow::plain(message.text[..end].trim_end(), room, Ink::Text));
             rows.push(Line::new());
             bytes += end;
         }
-        if bytes > SOURCES && at + 1 < turns.len() {
+        if bytes > MAX_SOURCE_BYTES && at + 1 < turns.len() {
             let rest = text::counted((turns.len() - at - 1) as u64, "more turn");
             rows.push(Line::of(Ink::Dim, &format!("{rest}: read them in the conversation")));
             break;
@@ -364,11 +364,11 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
 }
 
 /// Draws the kept sentences, then the missing facts, most important first.
-fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
+fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let (kept, salient) = (draft.summary.kept.len(), desk.salient());
+    let (kept, salient) = (draft.summary.kept.len(), screen.salient_count());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
         (all, 0) => format!("{all} facts missing, none that may matter"),
@@ -376,13 +376,13 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
-    let more = if desk.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
-    let room = heading(look, &words, &more, desk.part == Part::Items, area, buf);
+    let more = if screen.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
+    let room = heading(look, &words, &more, screen.part == Part::Items, area, buf);
     let page = usize::from(room.height);
-    let from = desk.cursor.saturating_sub(page / 2).min(desk.items().saturating_sub(page));
-    let beside = Rect { width: room.width.saturating_sub(u16::from(desk.items() > page)), ..room };
-    for (at, row) in (from..desk.items()).zip(beside.rows()) {
-        match desk.item(at) {
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.items().saturating_sub(page));
+    let beside = Rect { width: room.width.saturating_sub(u16::from(screen.items() > page)), ..room };
+    for (at, row) in (from..screen.items()).zip(beside.rows()) {
+        match screen.item(at) {
             Some(Item::Kept(place)) => {
                 let kept = &draft.summary.kept[place];
                 let value = format!(" turn {} {}", kept.turn, kept.who);
@@ -395,11 +395,11 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
             None => {}
         }
         look.item(row, at);
-        if at == desk.cursor && desk.part == Part::Items {
+        if at == screen.cursor && screen.part == Part::Items {
             paint::select(look.theme, row, buf);
         }
     }
-    thumb(look, from, desk.items(), room, buf);
+    thumb(look, from, screen.items(), room, buf);
 }
 
 fn dropped_row(look: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {

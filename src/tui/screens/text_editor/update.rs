@@ -14,7 +14,7 @@ use editor::model::EditorScreen;
 
 /// Closes the editor, or asks first.
 pub(crate) fn leave(model: &mut Model) {
-    if !raw_request::update::leave_editor(model) && !editor::update::keeps_text(model) && !asks_to_save(model) {
+    if !raw_request::update::leave_editor(model) && !editor::update::asks_to_discard(model) && !asks_to_save(model) {
         model.layers.pop();
     }
 }

@@ -33,7 +33,7 @@ pub struct Texts {
 
 /// What the list was built from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Stamp {
+struct ListBasis {
     revision: u64,
     tip: Option<NodeId>,
     live: Option<RunId>,
@@ -74,7 +74,7 @@ pub struct Traces {
     pub texts: HashMap<String, Texts>,
     /// The run and id of the call that the cursor stays on.
     chosen: Option<(RunId, String)>,
-    stamp: Option<Stamp>,
+    list_basis: Option<ListBasis>,
 }
 
 impl Traces {
@@ -89,12 +89,12 @@ impl Traces {
     pub fn sync(&mut self, session: &Session, conversation: &Conversation, live: Option<RunId>) {
         let tip = conversation.path.last().map(|slot| session.tree.head(*slot).id);
         let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.clone());
-        let stamp = Stamp { revision: session.trace_revision, tip, live, whole, grouped, filter };
-        if self.stamp.as_ref() == Some(&stamp) {
+        let list_basis = ListBasis { revision: session.trace_revision, tip, live, whole, grouped, filter };
+        if self.list_basis.as_ref() == Some(&list_basis) {
             return;
         }
         self.choose(session);
-        let first = self.stamp.replace(stamp).is_none();
+        let first = self.list_basis.replace(list_basis).is_none();
         let here = |session: &Session| shown(session, conversation, live);
         let mut all: Vec<usize> = if whole { (0..session.traces.len()).collect() } else { here(session) };
         let wanted = self.chosen.clone();
@@ -102,7 +102,7 @@ impl Traces {
         if first && wanted.is_some() && !all.iter().any(is) {
             // The call selected elsewhere is on another branch.
             self.whole = true;
-            self.stamp = None;
+            self.list_basis = None;
             all = (0..session.traces.len()).collect();
         }
         self.list(session, &all);
@@ -188,7 +188,7 @@ impl Traces {
     /// Moves the cursor by `by` lines, skipping headings; if a call is shown alone, scrolls it.
     pub fn step(&mut self, by: i64) {
         if self.opened {
-            return self.roll(by);
+            return self.scroll_by(by);
         }
         let last = i64::try_from(self.rows.len().saturating_sub(1)).unwrap_or(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
@@ -222,7 +222,7 @@ impl Traces {
     }
 
     /// Scrolls the shown call.
-    pub fn roll(&mut self, by: i64) {
+    pub fn scroll_by(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
         let here = i64::try_from(self.scroll).unwrap_or(0);
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
@@ -266,10 +266,10 @@ pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>
 
 /// For each result on the path that failed or fixed a failure: whether it is the fix, and a short note about the other.
 #[must_use]
-pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
+pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
     let here = shown(session, conversation, None);
     let traces: Vec<&ToolTrace> = here.iter().map(|place| &session.traces[*place]).collect();
-    let mut told: HashMap<NodeId, (bool, String)> = HashMap::new();
+    let mut notes: HashMap<NodeId, (bool, String)> = HashMap::new();
     let name = |trace: &ToolTrace| format!("{} {}", trace.title(), resolution::argument(&trace.args));
     for link in resolution::links(&traces, |_, _| true) {
         let (failed, fixed) = (traces[link.failed], traces[link.fixed]);
@@ -281,18 +281,18 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
         let same = resolution::resolves(failed, fixed) == Some(LinkKind::Same);
         if let Some(node) = failed.node {
             let by = if same { "worked later".to_owned() } else { format!("fixed by {}", name(fixed)) };
-            told.insert(node, (false, format!("{by}{since}")));
+            notes.insert(node, (false, format!("{by}{since}")));
         }
         if let Some(node) = fixed.node {
             let one = if same { "resolves the failure".to_owned() } else { format!("resolves {}", name(failed)) };
-            told.entry(node).and_modify(|known| known.1 = many(&known.1)).or_insert((true, one));
+            notes.entry(node).and_modify(|known| known.1 = count_failures(&known.1)).or_insert((true, one));
         }
     }
-    told
+    notes
 }
 
 /// Turns `resolves …` into `resolves 2 failures`, and increments the number of the latter.
-fn many(known: &str) -> String {
+fn count_failures(known: &str) -> String {
     let words: Vec<&str> = known.split(' ').collect();
     let count = match words.as_slice() {
         ["resolves", count, "failures"] => count.parse().unwrap_or(1_usize),

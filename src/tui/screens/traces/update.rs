@@ -19,7 +19,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_result};
 use std::sync::Arc;
 
 /// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.
@@ -91,7 +91,7 @@ fn nothing(model: &mut Model) {
 }
 
 /// Goes from a failure to its fix, or from a fix to the newest failure that it fixed.
-pub(crate) fn follow(model: &mut Model) {
+pub(crate) fn follow_link(model: &mut Model) {
     let Some(screen) = model.layers.top_mut::<Traces>() else {
         open(model);
         return;
@@ -107,7 +107,7 @@ pub(crate) fn follow(model: &mut Model) {
 }
 
 /// Reruns the selected call.
-pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn rerun(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
         Some((id, true)) => {
@@ -122,13 +122,14 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Handles the progress of a rerun.
-pub(crate) fn again_came(model: &mut Model, view: Rerun) {
-    model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
+pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
+    model.layers.close::<ApprovalScreen>(|ask| ask.pending.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
         // The approval opens only over this screen; over anything else, a typed letter could be taken for a decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
-            let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
+            let ask =
+                ApprovalScreen { appeared_at: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
         }
         RerunState::Asks(_) => {
@@ -151,7 +152,7 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
 }
 
 /// Inserts the result of the rerun into the message that is being written.
-pub(crate) fn add(model: &mut Model) {
+pub(crate) fn insert_result(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
@@ -169,7 +170,7 @@ pub(crate) fn add(model: &mut Model) {
 }
 
 /// Requests the stored texts of the selected call, once.
-pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<Traces>() else { return };
     let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
     let more = &trace.more;
@@ -191,19 +192,19 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the stored texts of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
-        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => store_texts(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => store_texts(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => show_result(model, result),
     }
 }
 
-fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+fn store_texts(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
     }
-    let held = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
-    let texts = Texts { result: held(result), full: held(full), files };
+    let hashed = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
+    let texts = Texts { result: hashed(result), full: hashed(full), files };
     for screen in model.layers.all_mut::<Traces>() {
         screen.texts.insert(id.to_owned(), texts.clone());
     }

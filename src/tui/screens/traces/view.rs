@@ -28,9 +28,9 @@ use std::rc::Rc;
 /// From this width on, the selected call is drawn beside the list instead of below it.
 const WIDE: u16 = 110;
 /// How many bytes of a text are shown; copying gives all of it.
-const SHOWN: usize = 300_000;
+const MAX_SHOWN_BYTES: usize = 300_000;
 /// How many calls of a session the model keeps; older ones are only in the store.
-const NEWEST: usize = 500;
+const MAX_CALLS: usize = 500;
 /// Unchanged lines shown around a change.
 const AROUND: usize = 3;
 
@@ -61,25 +61,25 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     paint::wipe(area, buf);
-    let mut landed = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
+    let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
     let inside = look.frame(title(look, screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
     }
-    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return landed };
+    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let said = look.model.status.shown().is_some() && inside.height > 4;
     let inside = Rect { height: inside.height - u16::from(said), ..inside };
     if said {
         composer::notice(look, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
     }
     if session.traces.is_empty() {
-        tools::nothing(look, inside, buf);
-        return landed;
+        tools::draw_empty(look, inside, buf);
+        return measured;
     }
     let (list, detail) = places(screen, inside);
     if let Some(list) = list {
-        landed.page = rows(look, screen, session, list, buf);
+        measured.page = rows(look, screen, session, list, buf);
     }
     let trace = screen.selected(session).zip(screen.place());
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
@@ -92,7 +92,7 @@ pub(crate) fn draw(
             }
             None => {}
         }
-        landed.wanted = trace.node.into_iter().collect();
+        measured.wanted = trace.node.into_iter().collect();
         let parts =
             CallDetail { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
         let count: usize = parts.iter().map(|part| part.len()).sum();
@@ -101,9 +101,9 @@ pub(crate) fn draw(
         paint::lines(look.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
         let number = |n: usize| u64::try_from(n).unwrap_or(0);
         paint::thumb(look.theme, number(from), number(count), number(page), detail, buf);
-        landed.seen = (count, page);
+        measured.seen = (count, page);
     }
-    landed
+    measured
 }
 
 /// The areas of the list and of the call; None where one is hidden.
@@ -134,7 +134,7 @@ fn title(look: &ViewContext<'_>, screen: &Traces) -> Line {
     if all > 0 {
         line.push(Ink::Dim, &format!(" {all}"));
     }
-    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= NEWEST) {
+    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
         line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
@@ -246,7 +246,7 @@ fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize
         let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
-    let time = tools::lasted(look.model, trace);
+    let time = tools::duration_or_state(look.model, trace);
     value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &format!(" {}", text::fit(&resolution::argument(&trace.args), room, glyphs.ellipsis)));
@@ -277,7 +277,7 @@ impl CallDetail<'_> {
         let texts = self.screen.texts.get(&self.trace.id());
         let mut parts = vec![Rc::new(self.head(room))];
         if let Some(again) = self.look.model.tools.rerun.as_ref().filter(|again| again.of == self.trace.id()) {
-            parts.push(Rc::new(self.again(again, room)));
+            parts.push(Rc::new(self.rerun(again, room)));
         }
         parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
         for change in texts.into_iter().flat_map(|texts| &texts.files) {
@@ -293,11 +293,11 @@ impl CallDetail<'_> {
         let kept = texts.and_then(|texts| texts.result.as_ref());
         parts.push(match (&body, kept) {
             (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
-            (None, Some((hash, text))) => self.held("result", *hash, text, width, cache),
+            (None, Some((hash, text))) => self.text_rows("result", *hash, text, width, cache),
             (None, None) => self.text("result, first line", &self.trace.preview, width, cache),
         });
         if let Some((hash, text)) = texts.and_then(|texts| texts.full.as_ref()).filter(|_| self.trace.node.is_some()) {
-            parts.push(self.held("full result, as stored", *hash, text, width, cache));
+            parts.push(self.text_rows("full result, as stored", *hash, text, width, cache));
         }
         if !self.trace.more.protection.is_empty() {
             let mut rows = heading("protection");
@@ -335,7 +335,7 @@ impl CallDetail<'_> {
         };
         rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
-            rows.extend(Flow::plain(&format!("Mark on this branch: {}.", sort(kind)), room, Ink::Accent));
+            rows.extend(Flow::plain(&format!("Mark on this branch: {}.", describe_mark(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
@@ -374,7 +374,7 @@ impl CallDetail<'_> {
     }
 
     /// The rerun of the call, and the differences to the first result.
-    fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
+    fn rerun(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
@@ -395,14 +395,14 @@ impl CallDetail<'_> {
     }
 
     fn text(&self, title: &str, text: &str, width: u16, cache: &mut Cache) -> Part {
-        self.held(title, Hash::of(text.as_bytes()), text, width, cache)
+        self.text_rows(title, Hash::of(text.as_bytes()), text, width, cache)
     }
 
-    fn held(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
+    fn text_rows(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
         let key = Fields::new("trace text").text(title).hash(hash).finish();
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
-            let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
@@ -443,7 +443,7 @@ pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     rows
 }
 
-fn sort(kind: MarkKind) -> String {
+fn describe_mark(kind: MarkKind) -> String {
     match kind {
         MarkKind::Sticky => "pinned".into(),
         MarkKind::Leased { turns } => format!("leased for {turns} turns"),

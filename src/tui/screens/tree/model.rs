@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How many messages the filter checks per frame.
-const SLICE: usize = 12_000;
+const MESSAGES_PER_FRAME: usize = 12_000;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ pub struct TreeScreen {
     pub page: usize,
     /// A message on no branch that the screen was opened for, with the first message of its segment.
     pub wanted: Option<(NodeId, Slot)>,
-    sift: FilterScan,
+    scan: FilterScan,
     version: u64,
 }
 
@@ -62,13 +62,13 @@ impl TreeScreen {
     /// Creates the screen with the cursor on the segment of a message, or else on the end of the current branch.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
-        let mut grove = Self { version: session.forest.version, ..Self::default() };
-        grove.list(session);
+        let mut screen = Self { version: session.forest.version, ..Self::default() };
+        screen.list(session);
         let head = session.branch().and_then(|branch| branch.head);
         if let Some(slot) = node.or(head).and_then(|id| session.tree.slot(id)) {
-            grove.select(session, slot);
+            screen.select(session, slot);
         }
-        grove
+        screen
     }
 
     /// Rebuilds the list if the segments changed. The cursor stays on its message.
@@ -85,32 +85,32 @@ impl TreeScreen {
 
     /// Rebuilds the list; with a filter, checks the first slice of messages.
     pub fn list(&mut self, session: &Session) {
-        self.sift = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
+        self.scan = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
     /// Handles a changed filter. If it only became narrower, only the lines already found are checked.
     pub fn refilter(&mut self, session: &Session) {
         let wanted = TagFilter::read(&self.filter);
-        if wanted == self.sift.wanted {
+        if wanted == self.scan.wanted {
             return;
         }
-        let before = &self.sift.wanted;
-        let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
+        let before = &self.scan.wanted;
+        let narrower = self.scan.done && !before.is_empty() && wanted.narrows(before);
         let among = narrower.then(|| std::mem::take(&mut self.shown));
-        self.sift = FilterScan { wanted, among, ..FilterScan::default() };
+        self.scan = FilterScan { wanted, among, ..FilterScan::default() };
         self.cursor = 0;
         self.begin(session);
     }
 
     fn begin(&mut self, session: &Session) {
         self.shown.clear();
-        if self.sift.wanted.is_empty() {
+        if self.scan.wanted.is_empty() {
             self.shown = self.visible(session);
-            self.sift.done = true;
-        } else if self.sift.wanted.tagged() {
-            self.shown = tagged(session, &self.sift.wanted);
-            self.sift.done = true;
+            self.scan.done = true;
+        } else if self.scan.wanted.tagged() {
+            self.shown = tagged(session, &self.scan.wanted);
+            self.scan.done = true;
         } else {
             self.step_filter(session);
         }
@@ -120,41 +120,41 @@ impl TreeScreen {
     /// Whether the filter has segments left to check.
     #[must_use]
     pub fn looking(&self) -> bool {
-        !self.sift.done
+        !self.scan.done
     }
 
     /// Progress of the filter in percent.
     #[must_use]
-    pub fn looked(&self, session: &Session) -> usize {
-        let all = self.sift.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
-        self.sift.next * 100 / all.max(1)
+    pub fn filter_progress(&self, session: &Session) -> usize {
+        let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        self.scan.next * 100 / all.max(1)
     }
 
     /// Checks the next slice of messages.
     pub fn step_filter(&mut self, session: &Session) {
-        let mut left = SLICE;
-        while left > 0 && !self.sift.done {
-            let at = self.sift.next;
-            let (place, from) = match &self.sift.among {
+        let mut left = MESSAGES_PER_FRAME;
+        while left > 0 && !self.scan.done {
+            let at = self.scan.next;
+            let (place, from) = match &self.scan.among {
                 Some(among) => match among.get(at) {
                     Some(line) => (line.row, line.hit),
-                    None => return self.sift.done = true,
+                    None => return self.scan.done = true,
                 },
                 None => (at, None),
             };
             let Some(row) = session.forest.rows.get(place) else {
-                return self.sift.done = true;
+                return self.scan.done = true;
             };
-            let from = self.sift.inside.take().or(from).unwrap_or(row.first);
-            match find(session, row, from, &self.sift.wanted, &mut left) {
+            let from = self.scan.inside.take().or(from).unwrap_or(row.first);
+            match find(session, row, from, &self.scan.wanted, &mut left) {
                 RowMatch::Hit(hit) => self.shown.push(ListLine { row: place, hit }),
                 RowMatch::Miss => {}
                 RowMatch::Later(slot) => {
-                    self.sift.inside = Some(slot);
+                    self.scan.inside = Some(slot);
                     return;
                 }
             }
-            self.sift.next += 1;
+            self.scan.next += 1;
         }
     }
 
@@ -262,7 +262,7 @@ enum RowMatch {
 /// Checks a segment from a message on, as long as `left` allows.
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
-    let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
+    let named = |id| session.find(id).is_some_and(|branch| contains_words(&branch.name, words));
     if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
         return RowMatch::Hit(None);
     }
@@ -272,7 +272,9 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
         }
         *left -= 1;
         let head = session.tree.head(slot);
-        if has(&head.preview, words) || session.tag(head).is_some_and(|tag| has(&tag.label, words)) {
+        if contains_words(&head.preview, words)
+            || session.tag(head).is_some_and(|tag| contains_words(&tag.label, words))
+        {
             return RowMatch::Hit(Some(slot));
         }
     }
@@ -284,7 +286,8 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
     for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
-        let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
+        let said = contains_words(&session.tree.head(slot).preview, &wanted.words)
+            || contains_words(&tag.label, &wanted.words);
         if let Some(row) = session.forest.place(slot).filter(|_| said) {
             found.push(ListLine { row, hit: Some(slot) });
         }
@@ -303,23 +306,23 @@ fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_
 /// The title of a segment: the beginning of its first question, or else of its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
-    plain_text::beginning(tree.head(titled(tree, row)))
+    plain_text::beginning(tree.head(title_slot(tree, row)))
 }
 
 /// Whether the title is the message's whole text.
 #[must_use]
-pub fn title_is_whole(tree: &Tree, row: &Row) -> bool {
-    tree.head(titled(tree, row)).preview_is_whole()
+pub fn is_title_complete(tree: &Tree, row: &Row) -> bool {
+    tree.head(title_slot(tree, row)).preview_is_whole()
 }
 
 /// The message that gives a segment its title.
-fn titled(tree: &Tree, row: &Row) -> Slot {
+fn title_slot(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     asked.unwrap_or(row.first)
 }
 
 /// Whether a text contains `words`, which are in lower case, ignoring case. ASCII text is not copied.
-fn has(text: &str, words: &str) -> bool {
+fn contains_words(text: &str, words: &str) -> bool {
     if !(text.is_ascii() && words.is_ascii()) {
         return text.to_lowercase().contains(words);
     }
@@ -340,13 +343,13 @@ mod tests {
     proptest! {
         #[test]
         fn words_are_found_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
-            prop_assert_eq!(has(&text, &words), text.to_lowercase().contains(&words));
+            prop_assert_eq!(contains_words(&text, &words), text.to_lowercase().contains(&words));
         }
     }
 
     #[test]
     fn other_letters_are_found_too() {
-        assert!(has("ÜBER den Wolken", "über"));
-        assert!(!has("a", "ab"));
+        assert!(contains_words("ÜBER den Wolken", "über"));
+        assert!(!contains_words("a", "ab"));
     }
 }

@@ -40,7 +40,7 @@ impl UsageScreen {
         let found = selected.and_then(|run| ledger.calls.iter().position(|call| call.run == run));
         self.cursor = found.unwrap_or(usize::MAX).min(ledger.calls.len().saturating_sub(1));
         self.ledger = Some(ledger);
-        self.settle(self.page);
+        self.fit_columns(self.page);
     }
 
     /// The calls, oldest first.
@@ -64,16 +64,16 @@ impl UsageScreen {
     /// Moves the selection by `by` calls.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.calls().len().saturating_sub(1));
-        self.settle(self.page);
+        self.fit_columns(self.page);
     }
 
     /// Moves by pages of columns.
-    pub fn leaf(&mut self, way: i64) {
+    pub fn page_by(&mut self, way: i64) {
         self.step(way.signum() * i64::try_from(self.page.saturating_sub(1)).unwrap_or(1).max(1));
     }
 
     /// Stores how many columns fit, and scrolls just far enough to show the selection.
-    pub fn settle(&mut self, page: usize) {
+    pub fn fit_columns(&mut self, page: usize) {
         self.page = page.max(1);
         let count = self.calls().len();
         let low = self.cursor.saturating_add(1).saturating_sub(self.page);
@@ -121,25 +121,25 @@ mod tests {
 
     #[test]
     fn columns_move_only_as_far_as_they_must() {
-        let mut sheet = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
-        sheet.show(ledger(0));
-        assert_eq!((sheet.cursor, sheet.run()), (0, None));
-        sheet.step(-1);
-        sheet.show(ledger(10));
-        sheet.settle(4);
-        assert_eq!((sheet.cursor, sheet.from), (9, 6), "the newest first");
-        sheet.step(-2);
-        assert_eq!((sheet.cursor, sheet.from), (7, 6));
-        sheet.step(-3);
-        assert_eq!((sheet.cursor, sheet.from), (4, 4));
-        sheet.leaf(1);
-        assert_eq!((sheet.cursor, sheet.from), (7, 4));
-        sheet.show(ledger(11));
-        assert_eq!(sheet.cursor, 7, "it stays on its call");
-        sheet.step(i64::MAX / 2);
-        sheet.show(ledger(12));
-        assert_eq!((sheet.cursor, sheet.from), (11, 8), "and on the newest, while calls come");
-        sheet.settle(100);
-        assert_eq!(sheet.from, 0, "all are seen");
+        let mut screen = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
+        screen.show(ledger(0));
+        assert_eq!((screen.cursor, screen.run()), (0, None));
+        screen.step(-1);
+        screen.show(ledger(10));
+        screen.fit_columns(4);
+        assert_eq!((screen.cursor, screen.from), (9, 6), "the newest first");
+        screen.step(-2);
+        assert_eq!((screen.cursor, screen.from), (7, 6));
+        screen.step(-3);
+        assert_eq!((screen.cursor, screen.from), (4, 4));
+        screen.page_by(1);
+        assert_eq!((screen.cursor, screen.from), (7, 4));
+        screen.show(ledger(11));
+        assert_eq!(screen.cursor, 7, "it stays on its call");
+        screen.step(i64::MAX / 2);
+        screen.show(ledger(12));
+        assert_eq!((screen.cursor, screen.from), (11, 8), "and on the newest, while calls come");
+        screen.fit_columns(100);
+        assert_eq!(screen.from, 0, "all are seen");
     }
 }

@@ -54,7 +54,7 @@ impl WhatIfScreen {
 
     /// The settings that the selected line changes; None for the current settings.
     #[must_use]
-    pub fn chosen(&self) -> Option<&Overrides> {
+    pub fn selected_overrides(&self) -> Option<&Overrides> {
         Some(&self.found.as_ref()?.ways.get(self.cursor.checked_sub(1)?)?.arm)
     }
 

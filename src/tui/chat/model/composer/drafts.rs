@@ -29,10 +29,10 @@ impl Composer {
         if editing {
             let before = self.before_edit.take().unwrap_or_default();
             if self.text() != before.sent {
-                self.put_by();
+                self.store_in_history();
             }
             self.clear();
-            self.bring(before.draft);
+            self.put_back(before.draft);
         }
         editing
     }
@@ -54,7 +54,7 @@ impl Composer {
     }
 
     /// Puts a saved text into the composer, which must be empty.
-    fn bring(&mut self, saved: Saved) {
+    fn put_back(&mut self, saved: Saved) {
         self.area = area(saved.lines);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
@@ -64,7 +64,7 @@ impl Composer {
     }
 
     /// Adds the text to the history, and marks it to be saved for later runs of the program.
-    pub fn put_by(&mut self) {
+    pub fn store_in_history(&mut self) {
         if self.history.is_shown() {
             return;
         }
@@ -85,7 +85,7 @@ impl Composer {
         self.history.remember(text);
         if self.kind == DraftKind::Message {
             self.clear();
-            self.bring(below.unwrap_or_default());
+            self.put_back(below.unwrap_or_default());
         } else {
             if let Some(before) = &mut self.before_edit {
                 before.sent = text.clone();
@@ -105,12 +105,12 @@ impl Composer {
         }
         let saved = self.drafts.remove(&to).unwrap_or_default();
         self.clear();
-        self.bring(saved);
+        self.put_back(saved);
     }
 
     /// Moves the draft to another branch. Returns false if it stays: an edit belongs to its branch, and the other
     /// branch may have its own draft.
-    pub fn carry(&mut self, from: BranchId, to: BranchId) -> bool {
+    pub fn move_draft(&mut self, from: BranchId, to: BranchId) -> bool {
         let free = from != to && self.drafts.get(&to).is_none_or(Saved::is_empty);
         let goes = free && self.kind == DraftKind::Message;
         if goes {
@@ -134,7 +134,7 @@ impl Composer {
     }
 
     /// Restores the draft of another branch, unless something was typed there.
-    pub fn give_back(&mut self, branch: BranchId, text: &str) {
+    pub fn restore_unsent(&mut self, branch: BranchId, text: &str) {
         let saved = self.drafts.entry(branch).or_default();
         if saved.lines.iter().all(String::is_empty) {
             saved.lines = text.split('\n').map(str::to_owned).collect();
@@ -143,7 +143,7 @@ impl Composer {
 
     /// The unsent text kept for a branch.
     #[must_use]
-    pub fn left_on(&self, branch: BranchId) -> Arc<str> {
+    pub fn unsent_on(&self, branch: BranchId) -> Arc<str> {
         match self.drafts.get(&branch) {
             None => Arc::from(""),
             Some(saved) if saved.kind == DraftKind::Message => saved.text(),
@@ -159,25 +159,25 @@ impl Composer {
 
     /// Whether the store has this text as the branch's draft.
     #[must_use]
-    pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
-        self.kept
-            .get(&branch)
-            .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
+    pub fn is_saved(&self, branch: BranchId, text: &Arc<str>) -> bool {
+        self.saved_drafts.get(&branch).map_or(text.is_empty(), |saved| {
+            saved.as_ref().is_some_and(|saved| Arc::ptr_eq(saved, text) || saved == text)
+        })
     }
 
     /// Records that the store has this text as the branch's draft.
-    pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
-        self.kept.insert(branch, Some(text));
+    pub fn mark_saved(&mut self, branch: BranchId, text: Arc<str>) {
+        self.saved_drafts.insert(branch, Some(text));
     }
 
     /// Records that saving failed: no draft counts as saved.
-    pub fn was_not_kept(&mut self) {
-        self.kept.values_mut().for_each(|kept| *kept = None);
+    pub fn mark_unsaved(&mut self) {
+        self.saved_drafts.values_mut().for_each(|saved| *saved = None);
     }
 
     /// Restores a draft from the store, unless the branch's draft was restored before or changed since.
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
-        if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
+        if self.saved_drafts.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
             other.paste(text);
             let lines = other.area.lines().to_vec();
@@ -209,7 +209,7 @@ impl Composer {
                 self.area.move_cursor(CursorMove::Head);
                 self.draft_below = draft;
             }
-            None => self.bring(draft.unwrap_or_default()),
+            None => self.put_back(draft.unwrap_or_default()),
         }
         self.closed = true;
         self.history = history;
@@ -217,7 +217,7 @@ impl Composer {
     }
 
     /// Adds the draft that a recalled message replaced to the history, because that message is now the draft.
-    pub(super) fn uncover(&mut self) {
+    pub(super) fn keep_replaced_draft(&mut self) {
         if let Some(text) = self.draft_below.take().map(|draft| draft.text()) {
             self.history.remember(&text);
             self.cleared = Some(text);

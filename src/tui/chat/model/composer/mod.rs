@@ -13,7 +13,7 @@ use crate::domain::planning::mode::SearchWish;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use text::{Attached, Paste, ReplacedDraft, Saved, opened};
+use text::{Attached, Paste, ReplacedDraft, Saved, expand};
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
 /// A paste with more characters than this is folded.
@@ -48,7 +48,7 @@ pub struct Composer {
     /// The session whose earlier messages are loaded or requested.
     pub seeded: Option<SessionId>,
     /// The saved drafts; None for one that could not be saved.
-    kept: HashMap<BranchId, Option<Arc<str>>>,
+    saved_drafts: HashMap<BranchId, Option<Arc<str>>>,
 }
 
 impl Default for Composer {
@@ -70,7 +70,7 @@ impl Default for Composer {
             choice: 0,
             closed: false,
             seeded: None,
-            kept: HashMap::new(),
+            saved_drafts: HashMap::new(),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Composer {
         self.closed = false;
         self.awaits_history = false;
         self.history.leave();
-        self.uncover();
+        self.keep_replaced_draft();
         &mut self.area
     }
 
@@ -166,7 +166,7 @@ impl Composer {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let mut text = opened(self.area.lines(), &self.pastes, &self.files);
+        let mut text = expand(self.area.lines(), &self.pastes, &self.files);
         if text.starts_with("//") {
             text.remove(0);
         }
@@ -271,7 +271,7 @@ impl Composer {
         self.search = SearchWish::Auto;
         self.whole = None;
         self.history.leave();
-        self.uncover();
+        self.keep_replaced_draft();
         self.choice = 0;
         self.closed = false;
     }

@@ -39,7 +39,7 @@ impl Saved {
     }
 
     pub(super) fn text(&self) -> Arc<str> {
-        Arc::from(opened(&self.lines, &self.pastes, &self.files))
+        Arc::from(expand(&self.lines, &self.pastes, &self.files))
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ReplacedDraft {
 }
 
 /// Appends a file in a fence that its text cannot close.
-fn behind(text: &mut String, file: &Attached) {
+fn append_file(text: &mut String, file: &Attached) {
     let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     let path = attachment::path(&file.place);
@@ -63,14 +63,14 @@ fn behind(text: &mut String, file: &Attached) {
 }
 
 /// The lines with their pastes unfolded, followed by the attached files.
-pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
+pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
     let mut text = lines.join("\n");
     for paste in pastes {
         if let Some(at) = text.find(&paste.chip) {
             text.replace_range(at..at + paste.chip.len(), &paste.text);
         }
     }
-    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| append_file(&mut text, file));
     text
 }
 
