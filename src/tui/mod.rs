@@ -50,25 +50,25 @@ pub struct Setup {
     pub themes: Themes,
     /// Settings of the screen.
     pub screen: ScreenSettings,
-    /// The last arrangement for each size of the screen.
+    /// The saved arrangements of the panes, by size of the screen.
     pub arrangements: Arrangements,
-    /// The terminal can be asked for its background.
+    /// Whether the terminal can be asked for its background.
     pub may_ask: bool,
-    /// The session to open; the last used when none.
+    /// The session to open; None for the last one used.
     pub session: Option<String>,
-    /// The branch to switch to; the last used when none.
+    /// The branch to switch to; None for the last one used.
     pub branch: Option<String>,
-    /// Nothing was set up before: the first screen reports which servers were looked for.
+    /// Whether nothing was configured before; then the first screen lists the servers that were looked for.
     pub first_start: bool,
-    /// The offline tour.
+    /// Whether this is the offline demo.
     pub demo: bool,
     /// Names of the policies.
     pub policies: Vec<String>,
-    /// Send links to the terminal (OSC 8).
+    /// Whether links are sent to the terminal (OSC 8).
     pub links: bool,
-    /// Sentences to show at the start (a setting that could not be used, …).
+    /// Notices for the start, such as a setting that could not be used.
     pub notices: Vec<String>,
-    /// The configuration, to be read again when it changes.
+    /// The configuration, which is loaded again when its files change.
     pub config: Option<Config>,
 }
 
@@ -92,7 +92,7 @@ impl Exit {
     }
 }
 
-/// The workbench cannot run.
+/// Why the workbench cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// There is no terminal.
@@ -172,20 +172,20 @@ struct Workbench {
     cache: Cache,
     theme: Theme,
     themes: Themes,
-    /// The name of the theme that is shown. None where it must be built again.
+    /// Name of the theme that `theme` was built from; None if it must be built again.
     applied_theme: Option<String>,
-    /// The terminal can be asked for its background, and was not yet.
+    /// Whether the terminal can be asked for its background and was not asked yet.
     may_ask: bool,
-    /// The title that the terminal has.
+    /// The terminal's current title.
     applied_title: Option<String>,
     reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
-    /// Input from before the session was open.
+    /// Input that arrived before the session was open.
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
-    /// The number of tours so far.
+    /// Number of tours so far.
     tours: u64,
     /// The person's own workbench, while the tour is shown.
     outside: Option<shell::tour::Outside>,
@@ -272,7 +272,7 @@ impl Workbench {
         early.into_iter().try_for_each(|msg| self.handle(msg))
     }
 
-    /// Asks the terminal for its background, once. False when it cannot be asked.
+    /// Asks the terminal for its background, once. Returns false if it was asked or cannot be.
     fn ask_background(&mut self) -> io::Result<bool> {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
@@ -281,8 +281,8 @@ impl Workbench {
         shell::terminal::ask_background().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all messages that are there, and draws again. The effect of a key is drawn at once,
-    /// unless keys come faster than frames; events of the engine wait for the next frame.
+    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn at once
+    /// unless keys arrive faster than frames; events of the engine wait for the next frame.
     fn run_loop(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
@@ -308,7 +308,7 @@ impl Workbench {
         }
     }
 
-    /// Handles a message and all that wait behind it. Returns what kind they were.
+    /// Handles a message and all messages queued after it. Returns their kind.
     fn handle_all(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<HandledMessages> {
         let mut handled = HandledMessages::of(&first);
         self.handle(first)?;
@@ -328,7 +328,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None when the sender is gone.
+    /// The next message, or a tick when the model is due for one. None if all senders are gone.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -390,7 +390,7 @@ impl Workbench {
         Ok(())
     }
 
-    /// Whether the first session is not open yet, so that typed words must wait.
+    /// Whether the first session is still being opened, so that typed text must wait.
     fn opening(&self) -> bool {
         self.model.session.is_none()
             && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
@@ -429,7 +429,7 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies on a thread where another program does it, because that can take long; else at once.
+    /// Copies a text; on a thread if another program copies it, because that can take long.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
@@ -441,7 +441,7 @@ impl Workbench {
         self.perform(more)
     }
 
-    /// Takes the terminal back: its size may have changed, and everything is drawn again.
+    /// Resumes drawing after the terminal was lent: its size may have changed, and everything is drawn again.
     fn redraw_after_loan(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
         self.screen.resize(width, height)?;
@@ -468,7 +468,8 @@ impl Workbench {
     }
 }
 
-/// Lets a test check that the terminal is restored after a panic in the middle of a frame, once a certain word is on the screen.
+/// Panics while a frame is drawn, once a certain word is on the screen, so that a test can check that the terminal is
+/// restored.
 #[cfg(debug_assertions)]
 fn panic_in_view_for_test(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
@@ -476,7 +477,7 @@ fn panic_in_view_for_test(buf: &ratatui::buffer::Buffer) {
     assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
 }
 
-/// Lets a test check that the terminal is restored after a panic.
+/// Panics at F9, so that a test can check that the terminal is restored.
 #[cfg(debug_assertions)]
 fn panic_in_update_for_test(msg: &Msg) {
     let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));

@@ -71,7 +71,7 @@ pub enum TerminalMsg {
     Resize(u16, u16),
     /// It got the focus (true) or lost it.
     Focus(bool),
-    /// Whether its background is light. None where it answered in an unknown form.
+    /// Whether its background is light; None if the report could not be parsed.
     Background(Option<bool>),
 }
 
@@ -91,9 +91,9 @@ pub enum ProcessMsg {
 pub enum ConfigMsg {
     /// A file of the configuration changed on disk.
     Changed,
-    /// The configuration was read again; or why not.
+    /// The configuration was read again, or why not.
     Reloaded(Result<Box<Fresh>, String>),
-    /// A choice was written into the person's file, and where; or why not.
+    /// A choice was written into the person's file; the result describes where, or why not.
     Written(Result<String, String>),
 }
 
@@ -120,13 +120,13 @@ pub enum FrameMsg {
 /// The result of a command.
 #[derive(Debug)]
 pub enum Done {
-    /// A command that the command line's own code carried out: its line, and what it printed.
+    /// The command line's own code ran a command: its line and its output.
     Printed(String, Printed),
     /// A text was copied, and how.
     Copied(String),
-    /// What the store could not take was written into this file; or why not.
+    /// Unsaved text was written into this file, or why not.
     Saved(String, Result<(), String>),
-    /// The person's editor was closed: the new text of the message, or why there is none.
+    /// The person's editor was closed; the result is the new text, or why there is none.
     Edited(Result<String, String>),
 }
 
@@ -143,7 +143,7 @@ pub struct Fresh {
     pub policies: Vec<String>,
     /// Sentences to show.
     pub notes: Vec<String>,
-    /// A person asked for it.
+    /// Whether a person asked for it.
     pub asked: bool,
 }
 
@@ -153,7 +153,7 @@ pub struct Fresh {
 pub enum Cmd {
     /// Send a request to the engine.
     Send(Ticket, Request),
-    /// Carry out a command with the command line's own code: its line, and its parsed arguments.
+    /// Run a command by the command line's own code: its line and its parsed arguments.
     Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),
@@ -161,7 +161,7 @@ pub enum Cmd {
     Redraw,
     /// Stop the program until the shell continues it.
     Suspend,
-    /// Let the person edit the message in an editor of their own.
+    /// Open the message in the person's own editor.
     Compose(Arc<str>),
     /// Capture the mouse (true), or release it.
     Mouse(bool),
@@ -178,11 +178,11 @@ pub enum Cmd {
 pub enum FileCmd {
     /// Write the chosen theme into the person's file.
     KeepTheme(String),
-    /// Remember the arrangement of the panes.
+    /// Save the arrangement of the panes.
     KeepPanes,
-    /// Write what the store could not take into a new file: its path and the text.
+    /// Write unsaved text into a new file: its path and the text.
     SaveUnsaved(String, String),
-    /// Read the configuration again. True when a person asked for it.
+    /// Read the configuration again; true if a person asked for it.
     Reload(bool),
 }
 

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn every_theme_knows_every_ink() {
+    fn every_theme_styles_every_ink() {
         for (name, text) in themes::BUILT_IN {
             let theme = Theme::read(name, text, false).unwrap();
             for (ink, key) in NAMES {
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_out_from_their_ground() {
+    fn text_contrasts_with_its_background() {
         let least = |name: &str| if name == "contrast" { 7.0 } else { 3.0 };
         for name in ["dark", "light", "contrast", "sepia"] {
             let theme = Theme::built_in(name, false);
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn own_themes_are_filled_and_faults_have_a_place() {
+    fn own_themes_are_completed_and_errors_have_positions() {
         let own = |text: &str| ThemeText { name: "mine".into(), text: text.into(), own: true };
         let themes = |text: &str| Themes::new(vec![own(text)], false, false, None);
         let (theme, problem) = themes("ground = { bg = \"#ffffff\" }").get("mine");

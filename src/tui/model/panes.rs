@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_conversation_has_most_of_the_screen() {
+    fn the_conversation_gets_most_of_the_width() {
         for columns in 100..TWO_SIDEBARS {
             let (left, right) = sidebar_widths(&Arrangement::default(), columns);
             assert!((columns - left - right) * 100 >= columns * 72, "{columns}: {left} {right}");

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_harmless_and_short() {
+    fn names_are_sanitized_and_short() {
         assert_eq!(name("auth-bug"), "auth-bug");
         assert_eq!(name(&"x".repeat(90)).chars().count(), ROOM);
         for bad in ["a\x1b]2;evil\x07b", "a\u{9c}b", "a\nb\x1b\\", "\u{202e}x"] {

@@ -81,7 +81,7 @@ pub trait Screen: Any + Debug {
         self.travel(if rows < 0 { Action::Up } else { Action::Down }, rows);
     }
 
-    /// Scrolls the detail pane by half a page: 1 down, -1 up.
+    /// Scrolls the detail pane: 1 down, -1 up.
     fn detail(&mut self, _way: i64) {}
 
     /// Handles a click on a row of the list.

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_in_all_its_forms() {
+    fn reports_are_parsed_in_all_forms() {
         let open = key(']', KeyModifiers::ALT);
         let st = key('\\', KeyModifiers::ALT);
         let esc = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));

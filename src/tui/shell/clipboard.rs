@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_screens_own_clipboard_is_asked_first() {
+    fn clipboard_programs_follow_the_environment() {
         let names =
             |vars: &[&str]| tools(&|name| vars.contains(&name)).iter().map(|tool| tool.name).collect::<Vec<_>>();
         if cfg!(target_os = "linux") {
@@ -142,7 +142,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_gets_the_whole_text_and_a_failing_one_is_said() {
+    fn programs_receive_the_whole_text_and_failures_are_errors() {
         let native = |path: &str, args| Native { tool: tool("t", args), path: path.into() };
         let long = "words ".repeat(100_000);
         assert!(run_tool(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_read_once_and_faults_have_a_place() {
+    fn changes_are_loaded_once_and_errors_have_positions() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join(".config/pleach");
         std::fs::create_dir_all(&dir).unwrap();
@@ -180,7 +180,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_another_window_says_to_the_folders_settings_is_noticed() {
+    fn decisions_in_another_window_are_noticed() {
         let home = tempfile::tempdir().unwrap();
         let (work, dir) = (home.path().join("work"), home.path().join(".config/pleach"));
         std::fs::create_dir_all(&work).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ground_by_the_environment() {
+    fn the_background_is_read_from_the_environment() {
         let home = tempfile::tempdir().unwrap();
         for (value, wanted) in
             [("15;0", Some(false)), ("0;15", Some(true)), ("0;default;7", Some(true)), ("x", None), ("0;99", None)]

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_many_languages_have_their_inks() {
+    fn code_in_many_languages_is_highlighted() {
         let mut highlighter = Highlighter::default();
         let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn going_on_gives_the_same_as_at_once() {
+    fn highlighting_in_parts_equals_highlighting_at_once() {
         let lines: Vec<String> = (0..700).map(|n| format!("let x{n} = /* {n}\n */ \"{n}\";")).collect();
         let fence = Rc::new(CodeBlock::new("rust"));
         lines.iter().flat_map(|line| line.split('\n')).for_each(|line| {

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_read_like_the_table_writes_them() {
+    fn chords_are_formatted_like_the_key_table() {
         let press = |code, modifiers| chord(KeyEvent::new(code, modifiers)).unwrap().to_string();
         assert_eq!(press(KeyCode::Char('f'), KeyModifiers::CONTROL), "Ctrl+F");
         assert_eq!(press(KeyCode::Char('X'), KeyModifiers::SHIFT), "X");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_alone_waits_for_nothing() {
+    fn a_single_key_does_not_wait() {
         assert_eq!(gathered(&at(0, "a"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
         // A person, however fast: every key comes long after the one before.
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_gathered_whole() {
+    fn bursts_are_read_completely() {
         let mut script = at(0, "one\r");
         script.extend(at(30, "t"));
         script.extend(at(0, "wo"));

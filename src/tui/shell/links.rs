@@ -141,7 +141,7 @@ mod tests {
     use ratatui::layout::Rect;
 
     #[test]
-    fn cells_of_an_address_stand_between_its_marks() {
+    fn linked_cells_are_written_between_their_escapes() {
         let links = Links::default();
         let [a, b, c] = links.number(&Rc::from("https://a.example")).unwrap();
         let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn only_terminals_that_say_so_get_links() {
+    fn only_known_terminals_get_links() {
         let env = |pairs: &[(&str, &str)]| {
             let pairs: Vec<(String, String)> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
             known(&move |name: &str| pairs.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))

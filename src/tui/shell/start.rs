@@ -85,7 +85,7 @@ mod tests {
     use crate::domain::base::damage::BackupCard;
 
     #[test]
-    fn only_a_clear_word_moves_anything() {
+    fn only_a_listed_choice_moves_the_store() {
         let mut damage = Damage { path: "/p".into(), why: "bad\u{1b}[31m".into(), backups: Vec::new() };
         assert!(!question(&damage).contains("[b]") && question(&damage).contains("no backup"));
         assert_eq!(chosen("b\n", &damage), None);

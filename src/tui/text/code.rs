@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_come_by_key_and_survive_growth() {
+    fn highlighting_is_keyed_and_survives_growth() {
         let fence = Rc::new(CodeBlock::new("Rust,ignore"));
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_cache_is_bounded() {
         let mut colours = HighlightCache::default();
         colours.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
         assert_eq!(colours.len(), MAX_CACHED_LINES);

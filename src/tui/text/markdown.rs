@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn code_stays_and_lists_hang() {
+    fn code_is_unchanged_and_lists_are_indented() {
         let text = "# Head\n- one two three four\n```rust\nfn  x() {}\n```\nafter";
         let rows = Flow::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_strong_words_stand_out() {
+    fn code_and_strong_text_have_their_inks() {
         let rows = Flow::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_swallowed() {
+    fn no_text_is_dropped() {
         let text = "[a]: http://x.example\n\n<b>bold</b> &amp; &#27;[31m\n\n<div>\nraw\n</div>\n\n[z]: http://z";
         let shown = plain(text, 60).join("\n");
         for word in ["http://x.example", "<b>bold</b> & ⟨U+001B⟩[31m", "<div>", "raw", "[z]: http://z"] {
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn piece_by_piece_is_the_same_as_at_once() {
+    fn growing_text_equals_whole_text() {
         let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\nend\n```\nopen";
         let whole = Flow::all(text, 20, Ink::Text);
         for step in [1, 2, 3, 7, 20] {
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_list_is_cut_and_stays_whole() {
+    fn large_lists_are_split_without_loss() {
         let text = (0..5_000).map(|n| format!("{n}. item {n}\n")).collect::<Vec<_>>().concat();
         let cuts: Vec<usize> = (0..text.len()).step_by(997).collect();
         let rows = grown(&text, &cuts, 30);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_goes_over_the_end_of_a_row_and_past_bars() {
+    fn matches_continue_in_the_next_row_and_skip_bars() {
         let rows = [
             Line::of(Ink::Dim, "thinking of the old one"),
             Line::of(Ink::Border, "| ").with(Ink::Text, "still the Old"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_letters_keep_their_columns() {
+    fn wide_characters_keep_their_columns() {
         let found = find(&[Line::of(Ink::Text, "日本語 works, 日本")], "日本", fold);
         let columns: Vec<_> = found.iter().map(|parts| parts[0].columns.clone()).collect();
         assert_eq!(columns, [0..4, 14..18]);

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn numbers_are_formatted() {
         assert_eq!(number(1_204), "1,204");
         assert_eq!(number(12), "12");
         for (n, words) in

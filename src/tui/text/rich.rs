@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_addresses_reach_a_terminal() {
+    fn only_safe_addresses_are_links() {
         for good in ["https://a.example/x?y=1#z", "HTTP://a", "mailto:a@b.example"] {
             assert_eq!(safe_address(good).as_deref(), Some(good));
         }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_end_where_people_end_them() {
+    fn addresses_end_before_punctuation() {
         let found = |text: &str| addresses(text).into_iter().map(|at| text[at].to_owned()).collect::<Vec<_>>();
         assert_eq!(
             found("see https://a.example/b_c, (http://x.y/z(1)) and http://"),

@@ -26,7 +26,7 @@ pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffe
     buf.merge(&above);
     let below = Rect { y: upper.bottom(), height: rows, ..buf.area };
     tour::view::draw(&ViewContext { theme, model }, below, buf);
-    paint::ground(theme, buf);
+    paint::background(theme, buf);
     wanted
 }
 
@@ -64,7 +64,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     }
     model.layers = screens;
     screens::help::view_next_keys::draw(&ViewContext { theme, model }, area, buf);
-    paint::ground(theme, buf);
+    paint::background(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
         model.bodies.touch(*id);

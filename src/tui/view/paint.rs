@@ -41,7 +41,7 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
 }
 
 /// Draws one line with its code highlighted, if known, and its links.
-pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn highlighted_line(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let tinted = cache.colours.highlighted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
@@ -68,7 +68,7 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
 }
 
 /// Draws lines from the top of `area` down, with highlighted code on its own background.
-pub(crate) fn coloured_lines<'a>(
+pub(crate) fn highlighted_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
     cache: &mut Cache,
@@ -76,7 +76,7 @@ pub(crate) fn coloured_lines<'a>(
     buf: &mut Buffer,
 ) {
     for (line, row) in all.into_iter().zip(area.rows()) {
-        coloured(theme, line, cache, row, buf);
+        highlighted_line(theme, line, cache, row, buf);
     }
 }
 
@@ -153,12 +153,12 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
 }
 
 /// Clears an area.
-pub(crate) fn wipe(area: Rect, buf: &mut Buffer) {
+pub(crate) fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
 /// Draws a vertical line at the left of a pane, with a column between.
-pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
+pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
         line(theme, &Line::of(Ink::Border, theme.glyphs.pipe.trim_end()), edge, buf);
@@ -166,7 +166,7 @@ pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
 }
 
 /// Applies the theme's background to every cell that has no colors of its own.
-pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
+pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {
         if let Some(bg) = style.bg.filter(|_| cell.bg == Color::Reset) {
@@ -207,7 +207,7 @@ pub(crate) fn cut(theme: &Theme, ink: Ink, raw: &str, room: usize) -> Line {
 }
 
 /// A centered area of at most this size.
-pub(crate) fn middle(area: Rect, width: u16, height: u16) -> Rect {
+pub(crate) fn centered(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

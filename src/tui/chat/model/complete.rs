@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_what_stands_between_at_and_cursor() {
+    fn mentions_end_at_the_cursor() {
         assert_eq!(mention("see @src/a.rs now", 13), Some((4, "src/a.rs".into())));
         assert_eq!(mention("see @src/a.rs now", 7), Some((4, "sr".into())));
         assert_eq!(mention("(@", 2), Some((1, String::new())));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_symbols_are_seen_both() {
+    fn files_and_symbols_are_both_visible() {
         let named = |short: &str| NamedSymbol {
             path: "a.rs".into(),
             short: short.into(),

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_come_as_they_were_written() {
+    fn code_blocks_are_returned_unchanged() {
         let text = "a\n```rust,ignore\nfn x() {\n\t1\n}\n```\n1. b\n   ~~~\n   in a list\n   ~~~\n\n```\nopen\n";
         let found = code_blocks(text);
         let want = [("rust", "fn x() {\n\t1\n}\n"), ("", "in a list\n"), ("", "open\n")];

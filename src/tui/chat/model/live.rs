@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_tool_said_does_not_outlive_its_call() {
+    fn tool_output_is_cleared_by_the_next_call() {
         let mut live = Live::open(Arc::from("go"), None, 0);
         let run = |n| RunId(uuid::Uuid::from_u128(n));
         live.stream(run(1), "calling", "");

@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Removes the message that was being sent, since its turn began. Returns false if another message was sent.
-    pub fn went(&mut self, branch: BranchId, draft: &Draft) -> bool {
+    pub fn remove_sent(&mut self, branch: BranchId, draft: &Draft) -> bool {
         let sent = self.is_sending(branch, draft);
         let Some(list) = self.0.get_mut(&branch) else { return false };
         if sent {
@@ -96,7 +96,7 @@ impl Queue {
 
     /// Whether messages of a branch are held.
     #[must_use]
-    pub fn held(&self, branch: BranchId) -> bool {
+    pub fn is_held(&self, branch: BranchId) -> bool {
         self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
     }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn they_go_in_order_and_come_back_newest_first() {
+    fn messages_are_sent_in_order_and_taken_back_newest_first() {
         let branch = BranchId(uuid::Uuid::from_u128(1));
         let mut queue = Queue::default();
         for text in ["one", "two", "three"] {
@@ -152,13 +152,13 @@ mod tests {
         assert_eq!(queue.take_back(branch), Some(draft("three")));
         assert_eq!(queue.next(branch, false), Some(draft("one")));
         assert_eq!(queue.next(branch, false), None, "one at a time");
-        assert!(!queue.went(branch, &draft("two")));
-        assert!(queue.went(branch, &draft("one")));
-        assert!(queue.hold(branch) && queue.held(branch));
+        assert!(!queue.remove_sent(branch, &draft("two")));
+        assert!(queue.remove_sent(branch, &draft("one")));
+        assert!(queue.hold(branch) && queue.is_held(branch));
         assert_eq!(queue.next(branch, false), None);
         assert_eq!(&*queue.words(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
         assert_eq!(queue.take_back(branch), None, "it is on its way");
-        assert!(queue.went(branch, &draft("two")) && queue.of(branch).is_empty());
+        assert!(queue.remove_sent(branch, &draft("two")) && queue.of(branch).is_empty());
     }
 }

@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_and_case_do_not_part_words() {
+    fn matching_ignores_line_breaks_and_case() {
         assert_eq!(searched(&["the old\n   one"], "Old  one", 0).position(), (1, 1));
         assert_eq!(searched(&["ÄRGER"], "ärger", 0).position(), (1, 1));
         assert_eq!(searched(&["a b"], " ", 0).position(), (0, 0), "spaces alone match nothing");
     }
 
     #[test]
-    fn texts_that_come_later_leave_the_current_match() {
+    fn later_texts_keep_the_current_match() {
         let mut search = searched(&["", "token"], "token", 1);
         search.learn(0, None, "a token");
         search.recount(&[0, 1]);

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_told_while_they_are_typed() {
+    fn usage_is_shown_while_arguments_are_typed() {
         assert_eq!(hint("/context window ").unwrap().usage(), "/context window TURNS");
         assert_eq!(hint("/window 3").unwrap().usage(), "/window TURNS");
         assert_eq!(hint("/budg"), None);

@@ -28,7 +28,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     let draft = model.composer.draft();
     let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {
-        if model.queue.held(branch) {
+        if model.queue.is_held(branch) {
             queueing::next(model, branch, true, out);
         }
         return None;

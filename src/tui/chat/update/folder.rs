@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_stands_before_the_yes() {
+    fn every_change_is_shown_before_approval() {
         let mut model = Model { size: (80, 30), ..Model::default() };
         came(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };

@@ -111,7 +111,7 @@ pub(crate) fn refused(
 ) -> bool {
     let ours = model.queue.is_sending(branch, draft);
     match result {
-        Ok(_) => drop(model.queue.went(branch, draft)),
+        Ok(_) => drop(model.queue.remove_sent(branch, draft)),
         Err(why) if ours => {
             model.queue.hold(branch);
             let text = format!("Queued message not sent: {}", why.what);

@@ -260,7 +260,7 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     }
     let title = u16::from(usage_row.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let cursor = look.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
@@ -306,7 +306,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         return;
     }
     let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let page = usize::from(rows - note.min(rows));
     let from = (popup.cursor + 1).saturating_sub(page);
     let mut places = area.rows();

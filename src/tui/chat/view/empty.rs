@@ -68,7 +68,7 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
+    paint::lines(look.theme, &rows, paint::centered(area, wide, height), buf);
 }
 
 /// One row per step: its key and its description.

@@ -371,7 +371,7 @@ impl BlockBuilder<'_> {
         if !all.is_empty() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
-            let held = self.model.queue.held(branch);
+            let held = self.model.queue.is_held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
             block.own(Flow::plain(&format!("{first}{back} takes back the last"), width, Ink::Dim));
         }

@@ -187,7 +187,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_part_has_a_sign_of_its_own() {
+    fn every_part_has_its_own_sign() {
         let mut all: Vec<Part> = crate::domain::planning::policy::Layout::Classic
             .sections()
             .iter()
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_lies_over_the_end_of_the_rest() {
+    fn tokens_over_budget_replace_the_end_of_the_bar() {
         let parts = [(Part::Section(Section::System), 100), (Part::Section(Section::Recent), 300), (Part::Over, 350)];
         let drawn: Vec<u64> = drawn_tokens(&parts).into_iter().map(|(_, tokens)| tokens).collect();
         assert_eq!(drawn, [50, 0, 350], "the bar is as long as what must go");

@@ -260,7 +260,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn rows_go_to_items_until_there_are_none() {
+    fn rows_are_distributed_among_items() {
         assert_eq!(share(&[2, 0, 3], 100), [2, 0, 3], "all are named where there is room");
         assert_eq!(share(&[2, 9], 0), [0, 0]);
         assert_eq!(share(&[9], 1), [0], "one row would only say that there are more");

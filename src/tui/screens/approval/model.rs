@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_like_of_a_command_begins_with_its_first_two_words() {
+    fn command_patterns_keep_the_first_two_words() {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
         let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();

@@ -27,7 +27,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = format!("{} needs approval", display_name(&ask.pending.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {

@@ -1,12 +1,12 @@
 //! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
-//! ┌ Aside: not in the tree ──────┐
+//! ┌ Side question (not saved) ───┐
 //! │ you                          │
 //! │ What does that word mean?    │
 //! │ gpt-4.1-mini · 1,204 in …    │
 //! │ It means …                   │
-//! └ b keep as a branch  Esc drop ┘
+//! └ b keep as a branch  Esc discard ┘
 //! ```
 //! Not for: the keys (`update`).
 
@@ -36,7 +36,7 @@ pub(crate) fn draw(
 ) -> (usize, usize) {
     let width = if area.width >= MIN_WIDTH_BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
     let inside = look.frame(title, true, place, buf);
     if place.height >= 2 {
@@ -66,7 +66,7 @@ pub(crate) fn draw(
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::coloured_lines(look.theme, rows.iter().skip(from), cache, within, buf);
+    paint::highlighted_lines(look.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)

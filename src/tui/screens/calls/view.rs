@@ -27,7 +27,7 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width:
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
@@ -67,7 +67,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
         paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
         if look.model.status.shown().is_some() {
-            paint::wipe(rule, buf);
+            paint::clear(rule, buf);
             crate::tui::chat::view::composer::notice(look, rule, buf);
         }
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };

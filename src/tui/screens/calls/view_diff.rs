@@ -4,8 +4,8 @@
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
-//! │ 3 rows (630 est. tokens) go in both as they were             │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns one under the other
+//! │ 3 rows (630 est. tokens) go in both, as before               │
+//! │ entered 1                            +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
@@ -47,7 +47,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
@@ -76,7 +76,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
         paint::lines(look.theme, rows.iter().skip(scroll), below, buf);
     } else {
-        paint::beside(look.theme, detail, buf);
+        paint::left_rule(look.theme, detail, buf);
         paint::lines(look.theme, rows.iter().skip(scroll), detail, buf);
     }
 }
@@ -121,7 +121,7 @@ fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     if area.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: area.y + 1, height: 1, ..area };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     if area.height > 2 {
@@ -232,7 +232,7 @@ pub(crate) fn recent_history(look: &ViewContext<'_>, history: &ItemHistory, room
 
 /// Draws an item's history. Returns its number of rows and the height of its view.
 pub(crate) fn screen(look: &ViewContext<'_>, screen: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());

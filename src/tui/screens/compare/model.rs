@@ -66,8 +66,8 @@ impl CompareView {
         *at = at.saturating_add_signed(by).min(20_000);
     }
 
-    /// Selects all turns between the nearest selected one and the cursor; without a selection, the turn under the
-    /// cursor.
+    /// Selects all turns between the cursor and the nearest selected turn above it, or else below it. Without a
+    /// selection, selects the turn under the cursor.
     pub fn take_range(&mut self) {
         let at = self.cursor[self.side];
         if self.selected().is_none() {

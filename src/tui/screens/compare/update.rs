@@ -37,7 +37,7 @@ fn only_other(model: &Model) -> Option<BranchId> {
     })
 }
 
-/// Handles `/compare BRANCH`; a unique beginning of the name is enough.
+/// Handles `/compare BRANCH`; the beginning of the name is enough.
 pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     if words.is_empty() {
         return selected(model, out);

@@ -1,8 +1,8 @@
 //! Draws two branches side by side from where they diverge: their messages, calls, and cost.
 //!
 //! ```text
-//! ┌ main beside retry ─────────────────────────────────┐
-//! │ They part after turn 3: Why does login fail …      │
+//! ┌ main and retry ────────────────────────────────────┐
+//! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 est. tokens · mode …      │
 //! │ ▸ main             │   retry                       │   below 100 columns one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
@@ -29,7 +29,7 @@ const MIN_WIDTH_BESIDE: u16 = 100;
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
         |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
@@ -48,7 +48,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
     }
     if inside.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: inside.y + 1, height: 1, ..inside };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     let used = inside.height.min(2);
@@ -58,7 +58,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
         column(look, view, compared, (0, false), cache, left, buf);
-        paint::beside(look.theme, right, buf);
+        paint::left_rule(look.theme, right, buf);
         column(look, view, compared, (1, false), cache, right, buf);
     } else {
         column(look, view, compared, (view.side, true), cache, body, buf);
@@ -142,7 +142,7 @@ fn column(
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
     let (rows, first) = turns(look, view, side, at, room);
     let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
-    paint::coloured_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
+    paint::highlighted_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
         paint::select(look.theme, Rect { height: 1, ..body }, buf);
     }

@@ -17,7 +17,7 @@ pub(crate) fn height(look: &ViewContext<'_>, area: Rect) -> u16 {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let mut rows = area.rows();
     if area.height >= 3 {
         let Some(edge) = rows.next() else { return };

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_beside_what_they_came_from_or_the_first() {
+    fn versions_are_compared_with_their_origin_or_the_first() {
         let mut screen = EditorScreen::new(BranchId(uuid::Uuid::nil()), EditableKind::Policies, 1);
         assert!(screen.selected().is_none() && screen.other().is_none());
         screen.fill(vec![item("a", &["3", "2", "1"]), item("b", &[])]);

@@ -5,7 +5,7 @@
 //! │  State  Summaries  Memories [Policies] Rules  Skills    │
 //! │ ● layered          │ layered: what it is for            │
 //! │ ○ my-lean          │ version 3, now · h older  l newer  │
-//! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
+//! │                    │ + user_cap = 5000                  │   below 90 columns stacked
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
 //! Not for: typing (`text_editor`).
@@ -32,7 +32,7 @@ const COMPARED: usize = 2_000;
 
 /// Draws the editor. Returns the number of rows of the text and the height of its view.
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
     keys(look, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
@@ -51,7 +51,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
     let (list, detail) = split(screen, body);
     items(look, screen, list, buf);
     if detail.width < body.width {
-        paint::beside(look.theme, detail, buf);
+        paint::left_rule(look.theme, detail, buf);
         item(look, screen, detail, buf)
     } else {
         let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));

@@ -123,7 +123,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 
 /// Draws the list. Returns the largest scroll position.
 pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
         let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];

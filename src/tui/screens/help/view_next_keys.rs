@@ -25,7 +25,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let rows = cells.len().div_ceil(across).clamp(1, most);
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
     let inside = look.frame(title, true, place, buf);
@@ -59,7 +59,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 enum Cell {
     /// The heading of a group of actions.
     Heading(&'static str),
-    /// A key and what it does.
+    /// A key with a short description of its action.
     Key {
         /// The key, with an ellipsis if more keys follow.
         key: String,

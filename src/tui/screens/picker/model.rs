@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_palette_finds_what_is_meant_and_little_else() {
+    fn the_palette_finds_the_action_and_few_others() {
         for (wanted, name) in [
             ("theme", "theme"),
             ("thm", "theme"),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_stands_once_under_its_heading_and_recent_ones_first() {
+    fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
         let mut picker = Picker::palette(&Keymap::built_in(), &recent);
         assert_eq!(picker.entries.len(), Action::ALL.len());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_match_are_known() {
+    fn matching_letters_are_recorded() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
         picker.apply_filter();

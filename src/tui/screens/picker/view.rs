@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let (title, hint) = heading(look, picker.kind);
     let mut title = Line::of(Ink::Heading, title);
     if !picker.entries.is_empty() {
@@ -99,7 +99,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
 /// Where the list is drawn. The list of themes is small and at the side, so that the previewed theme is visible.
 fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
-        return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+        return paint::centered(area, 100, area.height.saturating_sub(4).clamp(6, 30));
     }
     let (width, height) = (area.width.min(72), area.height.min(11));
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };

@@ -29,7 +29,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (Vec<NodeId>, (usize, usize)) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -50,7 +50,7 @@ pub(crate) fn draw(
         let place = u16::try_from(at - first).unwrap_or(0);
         let room = Rect { x: body.x + place * (each + 3), width: each, ..body };
         if place > 0 {
-            paint::beside(look.theme, room, buf);
+            paint::left_rule(look.theme, room, buf);
         }
         let more = (screen.columns.len() > usize::from(fit)).then(|| format!(" {}/{}", at + 1, screen.columns.len()));
         let below = head(look, column, (at == screen.cursor, &more.unwrap_or_default()), room, buf);
@@ -58,7 +58,7 @@ pub(crate) fn draw(
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = screen.scroll.min(rows.len().saturating_sub(page));
-        paint::coloured_lines(look.theme, rows.iter().skip(from), cache, below, buf);
+        paint::highlighted_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }

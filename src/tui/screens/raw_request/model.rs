@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_are_the_body_by_message_and_by_section() {
+    fn blocks_cover_the_body_by_message_and_by_section() {
         let mut raw = raw();
         let whole =
             |raw: &RawRequestScreen| raw.folds.iter().map(|fold| &raw.body[fold.range.clone()]).collect::<String>();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_open_their_folds() {
+    fn matches_unfold_their_blocks() {
         let mut raw = raw();
         raw.fold_all();
         raw.search = "kind".into();

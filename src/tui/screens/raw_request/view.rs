@@ -145,7 +145,7 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(title(raw), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -180,7 +180,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     paint::thumb(look.theme, count(from), count(raw.rows.len()), count(page), list, buf);
     if look.model.status.shown().is_some() && inside.height > 3 {
         let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::wipe(foot, buf);
+        paint::clear(foot, buf);
         composer::notice(look, foot, buf);
     }
 }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_see_is_shown() {
+    fn invisible_characters_are_marked() {
         let body = "{\"content\":\"a\u{a0}b \u{202e}c\u{200b}  \\n\\\"d \", \"x\": 1}";
         let raw = raw(body);
         let mut rows = Vec::new();
@@ -337,7 +337,7 @@ mod tests {
 
     /// What is left after a space may be too wide for what comes next.
     #[test]
-    fn a_wide_sign_behind_a_late_space_has_a_row_of_its_own() {
+    fn wide_units_after_a_late_space_get_their_own_row() {
         let body = "\u{a0} 0\\\"\u{a0}";
         let mut rows: Vec<&str> = Vec::new();
         break_rows(body, 0..body.len(), 10, false, &mut |range, _| rows.push(&body[range]));

@@ -18,7 +18,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {

@@ -49,7 +49,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
         return;
@@ -63,7 +63,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
-        paint::beside(look.theme, pane, buf);
+        paint::left_rule(look.theme, pane, buf);
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
     }
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };

@@ -28,7 +28,7 @@ const LEAD: usize = 3;
 
 /// Draws the search. Returns how many messages fit.
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
     if area.height >= 2 {
         let back = look.key(Action::Back);

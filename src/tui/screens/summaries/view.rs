@@ -53,7 +53,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -76,7 +76,7 @@ pub(crate) fn draw(
         let room = (areas.sources, other("   Draft"));
         (measured.seen.1, measured.source_scroll) = sources(look, screen, draft, cache, room, buf);
         if areas.sources.x > inside.x {
-            paint::beside(look.theme, areas.sources, buf);
+            paint::left_rule(look.theme, areas.sources, buf);
         }
     }
     items(look, screen, draft, areas.items, buf);

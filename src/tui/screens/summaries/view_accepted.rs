@@ -30,7 +30,7 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &s
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
     if area.height >= 2 {
         let words = [

@@ -3,8 +3,8 @@
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · only looks    │
-//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns one under the other
+//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read only     │
+//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns stacked
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
@@ -28,7 +28,7 @@ const OPENAI_TOOL_LIMIT: usize = 128;
 
 /// Draws the screen. Returns the number of rows of the details and the height of their view.
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
     keys(look, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
@@ -55,7 +55,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
     let (left, right) = split(screen, body);
     list(look, screen, left, buf);
     if right.width < body.width {
-        paint::beside(look.theme, right, buf);
+        paint::left_rule(look.theme, right, buf);
         details(look, screen, right, buf)
     } else {
         let rule = look.theme.glyphs.rule.repeat(usize::from(right.width));

@@ -60,7 +60,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
     let inside = look.frame(title(look, screen), true, area, buf);
     if area.height >= 2 {
@@ -84,7 +84,7 @@ pub(crate) fn draw(
     let trace = screen.selected(session).zip(screen.place());
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
         match list {
-            Some(list) if list.y == detail.y => paint::beside(look.theme, detail, buf),
+            Some(list) if list.y == detail.y => paint::left_rule(look.theme, detail, buf),
             Some(list) => {
                 let rule = look.theme.glyphs.rule.repeat(usize::from(list.width));
                 let place = Rect { y: list.bottom(), height: 1, ..list };

@@ -342,13 +342,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_found_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
+        fn words_match_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
             prop_assert_eq!(contains_words(&text, &words), text.to_lowercase().contains(&words));
         }
     }
 
     #[test]
-    fn other_letters_are_found_too() {
+    fn non_ascii_letters_match_in_any_case() {
         assert!(contains_words("ÜBER den Wolken", "über"));
         assert!(!contains_words("a", "ab"));
     }

@@ -237,7 +237,7 @@ mod tests {
         /// Extended segments equal rebuilt ones, however the tree grows and branches move; every message is in its
         /// segment.
         #[test]
-        fn grown_is_built(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
+        fn extended_segments_equal_rebuilt_ones(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
             let mut tree = Tree::default();
             let mut branches = vec![branch(1, None), branch(2, None), branch(3, None)];
             let mut current = branches[0].id;

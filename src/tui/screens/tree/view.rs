@@ -28,7 +28,7 @@ const DATED: u16 = 100;
 
 /// Draws the tree. Returns how many rows fit.
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let Some(session) = &look.model.session else { return 1 };
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);

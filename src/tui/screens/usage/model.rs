@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_move_only_as_far_as_they_must() {
+    fn columns_scroll_just_far_enough() {
         let mut screen = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
         screen.show(ledger(0));
         assert_eq!((screen.cursor, screen.run()), (0, None));

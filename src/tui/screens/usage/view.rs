@@ -1,9 +1,9 @@
 //! Draws five charts with one column per call, and the figures of the selected call.
 //!
 //! ```text
-//! ┌ What calls came to: main ────────────────────────────────┐
+//! ┌ Usage: branch main ──────────────────────────────────────┐
 //! │ tokens in    sum 45,231  mean 3,015  highest 5,213  4,980 │
-//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are told by the server, ░ is our estimate
+//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are counts of the server, ░ is our estimate
 //! │ tokens out …                                              │
 //! │ ──────────────^────────────────────────────────────────── │
 //! │ call 15 of 16, turn 12 …                                  │
@@ -153,7 +153,7 @@ pub(crate) fn page(screen: &UsageScreen, area: Rect) -> usize {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let session = look.model.session.as_ref();
     let name = session.and_then(|session| session.find(screen.branch)).map_or("?", |branch| &branch.name);
     let of = if screen.whole { "the whole session".to_owned() } else { format!("branch {name}") };
@@ -291,7 +291,7 @@ fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     paint::line(look.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     if look.model.status.shown().is_some() {
-        paint::wipe(Rect { height: 1, ..area }, buf);
+        paint::clear(Rect { height: 1, ..area }, buf);
         crate::tui::chat::view::composer::notice(look, Rect { height: 1, ..area }, buf);
     }
     let Some(call) = screen.selected() else { return };

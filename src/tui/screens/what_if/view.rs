@@ -3,11 +3,11 @@
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
 //! │                    est. tokens    change     cost  in  out    │
-//! │ as it stands         5,213              $0.0009           │
-//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens leave columns out
-//! │ mode Off: loses 4 items ───────────────────────────────── │
+//! │ current              5,213              $0.0009           │
+//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens have fewer columns
+//! │ mode Off: removes 4 items ──────────────────────────────── │
 //! │ - turn 12  Why does login fail …                      312 │
-//! └ Enter takes it  Esc leaves ──────────────────────────────┘
+//! └ Enter applies it  Esc leaves ────────────────────────────┘
 //! ```
 //! Not for: planning (the engine) or applying settings (`update`).
 
@@ -42,7 +42,7 @@ impl Columns {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_pastes_fold_and_come_out_whole() {
+    fn long_pastes_fold_and_expand_unchanged() {
         let mut composer = Composer::default();
         let long = "line\r\n".repeat(100_000);
         composer.paste("see: ");
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_with_the_message_while_its_name_stands_there() {
+    fn a_file_is_attached_while_its_name_is_in_the_text() {
         let mut composer = Composer::default();
         composer.paste("why does @au");
         composer.put_name(2, "src/auth.rs");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_slash_is_a_slash() {
+    fn a_double_slash_escapes_a_command() {
         let mut composer = Composer::default();
         composer.paste("//etc/hosts");
         assert!(!composer.commanding());
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn history_and_drafts_come_back() {
+    fn history_and_drafts_are_restored() {
         let mut composer = Composer::default();
         let (a, b) = (BranchId(uuid::Uuid::from_u128(1)), BranchId(uuid::Uuid::from_u128(2)));
         composer.sent(&Arc::from("one"));
