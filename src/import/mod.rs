@@ -5,20 +5,19 @@
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
 //! its position. Reading is iterative and linear in the size of the file. A file of any size is read piece by piece:
 //! one message is in memory at a time, at most 4 MiB of it whole (`shorten` defines what is kept of a larger one), and
-//! of finished messages only their positions. A conversation in a document of its own is read the same way (`inside`).
+//! of finished messages only their positions. A conversation in a document of its own is read the same way (`document`).
 //! An import never takes more than 200 MB of memory.
 
-mod beginning;
 mod chatgpt;
-mod flow;
-mod inside;
+mod document;
+mod fingerprint;
 mod json;
 mod lines;
 mod message;
 mod notes;
 mod outline;
-mod pile;
 mod reader;
+mod session_buffer;
 mod shorten;
 mod source;
 mod split;
@@ -27,6 +26,7 @@ mod telegram;
 #[cfg(test)]
 mod telegram_tests;
 mod time;
+mod tree_builder;
 
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::ImportedFile;

@@ -1,11 +1,11 @@
 //! Reads one chat of a Telegram Desktop export (`result.json`). Topics of a forum and chains of replies become lanes.
 //! Not for: finding the chats of a file (`split`), or reading a chat piece by piece (`inside`).
 
-use super::flow::short;
 use super::json::{self, Object};
 use super::message::{Draft, Parent};
 use super::outline::Outline;
 use super::time;
+use super::tree_builder::short;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{Content, Part, Role};
 use serde_json::{Value, json};
@@ -85,8 +85,8 @@ impl Chat {
     pub(super) fn draft(&mut self, mut object: Object, number: u64) -> Result<Draft, &'static str> {
         let id = object.get("id").and_then(Value::as_i64).ok_or("it has no id, or none that is a number")?;
         object.shift_remove("id");
-        let mut draft = Draft::ghost(id.to_string(), Parent::Unsaid, number, "message");
-        draft.ghost = false;
+        let mut draft = Draft::placeholder(id.to_string(), Parent::Unsaid, number, "message");
+        draft.placeholder = false;
         let kind = json::text(&mut object, "type").unwrap_or_default();
         let record = &mut draft.record;
         record.lane = self.lane(id, &kind, &object).text();

@@ -35,7 +35,7 @@ use view::cache::Cache;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while an answer arrives, for a person who wants little motion.
+/// The same while an answer arrives and motion is reduced.
 const CALM: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const GROUND: Duration = Duration::from_millis(80);
@@ -52,13 +52,13 @@ pub struct Setup {
     pub screen: ScreenSettings,
     /// The last arrangement for each size of the screen.
     pub arrangements: Arrangements,
-    /// The terminal can be asked for its background.
+    /// The terminal can be queried for its background.
     pub may_ask: bool,
-    /// The session to open; the last used when none.
+    /// The session to open; `None` opens the last used session.
     pub session: Option<String>,
-    /// The branch to switch to; the last used when none.
+    /// The branch to switch to; `None` switches to the last used branch.
     pub branch: Option<String>,
-    /// Nothing was set up before: the first screen reports which servers were looked for.
+    /// Nothing was configured before: the first screen lists the model servers that were found.
     pub first_start: bool,
     /// The offline tour.
     pub demo: bool,
@@ -75,7 +75,7 @@ pub struct Setup {
 /// Why the workbench ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The person quit.
+    /// The user quit.
     Quit,
     /// A signal with this number.
     Signal(i32),
@@ -103,7 +103,7 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
 }
 
-/// Runs the workbench until the person quits or a signal ends it. The terminal is restored in every case.
+/// Runs the workbench until the user quits or a signal ends it. The terminal is restored in every case.
 pub fn run(
     door: Box<dyn Door>,
     events: Events,
@@ -164,7 +164,7 @@ struct Workbench {
     screen: Screen,
     /// Sends code to the highlighter.
     colors: Sender<Job>,
-    /// Sends commands to the code of the command line.
+    /// Sends commands to the command line's own code.
     commands: Sender<shell::commands::Line>,
     /// Where threads send their messages.
     back: Sender<Msg>,
@@ -172,22 +172,22 @@ struct Workbench {
     cache: Cache,
     theme: Theme,
     themes: Themes,
-    /// The name of the theme that is shown. None where it must be built again.
+    /// The name of the displayed theme; `None` if it must be built again.
     painted: Option<String>,
-    /// The terminal can be asked for its background, and was not yet.
+    /// The terminal can be queried for its background and was not queried yet.
     may_ask: bool,
-    /// The title that the terminal has.
+    /// The terminal's current title.
     titled: Option<String>,
     reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
-    /// Input from before the session was open.
+    /// Input that arrived before the session was open.
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
     /// The number of tours so far.
     tours: u64,
-    /// The person's own workbench, while the tour is shown.
+    /// The user's own workbench while the tour is shown.
     outside: Option<shell::tour::Outside>,
 }
 
@@ -272,7 +272,7 @@ impl Workbench {
         early.into_iter().try_for_each(|msg| self.take(msg))
     }
 
-    /// Asks the terminal for its background, once. False when it cannot be asked.
+    /// Queries the terminal for its background, once. False if the terminal cannot be queried.
     fn ask_ground(&mut self) -> io::Result<bool> {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
@@ -281,8 +281,8 @@ impl Workbench {
         shell::terminal::ask_ground().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all messages that are there, and draws again. The effect of a key is drawn at once,
-    /// unless keys come faster than frames; events of the engine wait for the next frame.
+    /// Draws, waits for a message, handles all queued messages, and draws again. The effect of a key is drawn at once,
+    /// unless keys arrive faster than frames; events of the engine wait for the next frame.
     fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
@@ -308,7 +308,7 @@ impl Workbench {
         }
     }
 
-    /// Handles a message and all that wait behind it. Returns what kind they were.
+    /// Handles a message and all queued messages. Returns their kinds.
     fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<Taken> {
         let mut taken = Taken::of(&first);
         self.take(first)?;
@@ -328,7 +328,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None when the sender is gone.
+    /// The next message, or a tick when the model is due for one. `None` when the sender is gone.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -390,7 +390,7 @@ impl Workbench {
         Ok(())
     }
 
-    /// Whether the first session is not open yet, so that typed words must wait.
+    /// Whether the first session is not open yet, so that typed text must wait.
     fn opening(&self) -> bool {
         self.model.session.is_none()
             && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
@@ -429,7 +429,7 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies on a thread where another program does it, because that can take long; else at once.
+    /// Copies on a separate thread if an external program does the copying, because that can take long; else at once.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
@@ -451,7 +451,7 @@ impl Workbench {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.dress()?;
+        self.apply_style()?;
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
@@ -468,7 +468,8 @@ impl Workbench {
     }
 }
 
-/// Lets a test check that the terminal is restored after a panic in the middle of a frame, once a certain word is on the screen.
+/// Lets a test check that the terminal is restored after a panic in the middle of a frame, as soon as a certain word is
+/// on the screen.
 #[cfg(debug_assertions)]
 fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");

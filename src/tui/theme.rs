@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 macro_rules! inks {
     ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// What a piece of text means.
+        /// The role of a piece of text.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         pub enum Ink { $(#[doc = $doc] $variant,)* }
 
@@ -65,33 +65,33 @@ pub struct Glyphs {
     pub lease: &'static str,
     /// Left out.
     pub out: &'static str,
-    /// Put in once.
+    /// Included once.
     pub once: &'static str,
-    /// It went well.
+    /// Success.
     pub ok: &'static str,
-    /// It failed.
+    /// Failure.
     pub fail: &'static str,
-    /// Under way.
+    /// Running.
     pub running: &'static str,
-    /// A folded thing.
+    /// A folded item.
     pub folded: &'static str,
-    /// An opened thing.
+    /// An expanded item.
     pub opened: &'static str,
-    /// A branch; the current one.
+    /// The current branch.
     pub branch: &'static str,
     /// Another branch.
     pub other: &'static str,
-    /// Marks the current branch at its right.
+    /// Marks the current branch, at its right.
     pub here: &'static str,
     /// Tree lines: a child with siblings after it.
     pub tee: &'static str,
     /// Tree lines: the last child.
     pub corner: &'static str,
-    /// Tree lines: going past.
+    /// Tree lines: a line that passes this row.
     pub pipe: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
-    /// Where a line down meets a rule above it, and one below it.
+    /// Where a vertical line meets a rule above it, and a rule below it.
     pub joins: (&'static str, &'static str),
     /// The line under a message.
     pub under: &'static str,
@@ -101,21 +101,21 @@ pub struct Glyphs {
     pub empty: &'static str,
     /// Separates facts on a line.
     pub dot: &'static str,
-    /// About.
+    /// Approximate value.
     pub about: &'static str,
-    /// It is not the same.
+    /// The values differ.
     pub differs: &'static str,
     /// One number becomes another.
     pub becomes: &'static str,
-    /// More or less by so much.
+    /// Plus or minus.
     pub within: &'static str,
-    /// Something was cut.
+    /// Truncated text.
     pub ellipsis: &'static str,
-    /// Something unread.
+    /// Unread content.
     pub unread: &'static str,
-    /// A favourite.
+    /// A starred message.
     pub star: &'static str,
-    /// Around `2/3`.
+    /// The brackets around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
     pub thumb: &'static str,
@@ -241,7 +241,7 @@ impl Theme {
             .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
-    /// Reads a theme. What it leaves out stays without a style.
+    /// Reads a theme. Inks that it does not define have no style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
         let raw: BTreeMap<String, Raw> =
@@ -257,7 +257,7 @@ impl Theme {
         Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
-    /// The same, with what it leaves out taken from the built-in theme that suits its ground.
+    /// The same theme; undefined inks get the style of the built-in theme for its background.
     fn filled(mut self, ascii: bool) -> Self {
         let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
@@ -282,7 +282,7 @@ impl Theme {
         self
     }
 
-    /// Whether colors tell things apart; without them signs must.
+    /// Whether colors distinguish elements; otherwise signs must.
     #[must_use]
     pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
@@ -295,21 +295,21 @@ impl Theme {
     }
 }
 
-/// Where in a theme's text something is wrong.
+/// The position of an error in a theme's text.
 fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
     let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
     format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
 }
 
-/// Whether a ground is light: its luma is above the middle. Channels go to 65,535.
+/// Whether a background is light: its luma is above the middle. Channels go to 65,535.
 #[must_use]
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
     luma > 10_000 * 65_535 / 2
 }
 
-/// All themes there are, and how this terminal shows them.
+/// All themes, and the properties of this terminal.
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
     texts: Vec<ThemeText>,
@@ -317,18 +317,18 @@ pub struct Themes {
     pub few_colors: bool,
     /// Only ASCII signs.
     pub ascii: bool,
-    /// Whether the terminal's ground is light, as far as that is known.
+    /// Whether the terminal's background is light; `None` if unknown.
     pub light: Option<bool>,
 }
 
 impl Themes {
-    /// From texts.
+    /// Creates the list from theme texts.
     #[must_use]
     pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
         Self { texts, few_colors, ascii, light }
     }
 
-    /// Names with what each is for.
+    /// Names and descriptions.
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
@@ -341,7 +341,8 @@ impl Themes {
         std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
     }
 
-    /// The theme of a name, where `auto` goes by the ground. One that cannot be read comes with why, and another instead.
+    /// The theme with this name; `auto` selects by the background. If the theme cannot be read, returns another theme
+    /// and the error.
     #[must_use]
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
         let by_ground = if self.light == Some(true) { "light" } else { "dark" };

@@ -166,7 +166,7 @@ impl Layout {
 }
 
 /// What a policy may decide. Hard rules (budget, whole atoms, permanent pins, the open turn) are not part of it.
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own, named in policy files")]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {

@@ -441,7 +441,7 @@ fn of_file(changed: bool, left: u64) -> String {
 fn touchpoint(rank: u32, because: &str) -> String {
     match because {
         "" => format!("Code that matches this message: number {rank} in the results."),
-        because => format!("Code that matches this message: number {rank}, for {because}."),
+        because => format!("Code that matches this message: number {rank} ({because})."),
     }
 }
 

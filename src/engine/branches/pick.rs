@@ -70,9 +70,9 @@ impl Core {
         self.put_over(onto, swaps, &what)
     }
 
-    /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
-    /// (undoable). An earlier result of the same branch there goes.
-    pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
+    /// Returns the result of a branch (its last turn) to another branch, or to the branch from which it was forked
+    /// (undoable). It replaces an earlier result of the same branch there.
+    pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
             Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
@@ -170,7 +170,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Takes off what was brought over from messages that are being removed for good, on all branches of a session.
+    /// Removes texts that were copied from messages that are being deleted, on all branches of a session.
     pub(crate) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {

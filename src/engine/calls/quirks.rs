@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 type Stored = BTreeMap<String, Vec<Quirk>>;
 
 impl Core {
-    /// Reads the quirks that this and other windows learned; says whether they are other than before.
+    /// Reads the quirks that this and other windows learned; returns whether they changed.
     pub(crate) fn recall_quirks(&mut self) -> bool {
         let mut all = std::collections::HashMap::new();
         for profile in self.setup.profiles.values() {
@@ -33,7 +33,7 @@ impl Core {
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Changes what is stored of a profile, as other windows left it, and here.
+    /// Changes the stored quirks of a profile, including those of other windows, and the quirks in memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.profiles.get(profile).cloned() else { return Ok(()) };
         let mut stored = self.stored_quirks(&profile);
@@ -48,7 +48,7 @@ impl Core {
         Ok(written?)
     }
 
-    /// Remembers a quirk of a model. A store that cannot be written keeps it for this run of the program.
+    /// Stores a quirk of a model. If the store cannot be written, the quirk applies to this run of the program only.
     pub(crate) fn learn_quirk(&mut self, profile: &str, model: &str, quirk: Quirk) {
         let _ = self.change_quirks(profile, &mut |stored| {
             let quirks = stored.entry(model.to_owned()).or_default();
@@ -93,8 +93,8 @@ impl Core {
         Ok(())
     }
 
-    /// The request in the other form is there. Where it is the refused one byte for byte, nothing is sent, and nothing
-    /// was learned.
+    /// Handles the request in the other format. If its bytes equal the refused ones, nothing is sent and nothing is
+    /// learned.
     pub(crate) fn another_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
         let Some(refused) = live.refused.take() else { return Ok(()) };
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
@@ -112,7 +112,7 @@ impl Core {
         Ok(())
     }
 
-    /// What was learned, for the report on servers.
+    /// The learned quirks, for the report on servers.
     pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
         let mut all: Vec<_> = self.learned.quirks.iter().collect();
         all.sort_by_key(|(of, _)| *of);

@@ -98,7 +98,7 @@ impl Core {
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
+        let made = self.create_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -145,7 +145,7 @@ impl Core {
     }
 }
 
-/// The plan of a call with what its request was made from.
+/// The plan of a call with the parts of its request.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
     let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// The body of the plan drawn last, with what it consists of.
+    /// The body of the plan drawn last, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans
@@ -122,7 +122,7 @@ impl Core {
             Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
             Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
             Ok((solved, _)) => {
-                // Marks that changed meanwhile are not used up by a call that was put together before.
+                // Marks that changed meanwhile are not used up by a call that was planned before.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
             }
@@ -227,7 +227,7 @@ fn put_together(
     Ok((solved, weighed))
 }
 
-/// What a request's messages are made of: for each piece its section and the row's first words.
+/// The parts of a request's messages: for each, its section and the row's first words.
 fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     let mut of: HashMap<Hash, &Row> = HashMap::new();
     for row in plan.included() {

@@ -66,20 +66,20 @@ pub(crate) struct Snapshot {
     pub(crate) priority: Priority,
     /// Whether to wait until all older messages are indexed.
     pub(crate) waits: bool,
-    /// What is suggested to pin.
+    /// Suggested pins.
     pub(crate) suggested: Vec<Suggestion>,
     /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
 }
 
-/// What is asked.
+/// The question of a plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     /// The last node of the path that is sent (for an edit: the parent of the edited message).
     pub(crate) base: Option<NodeId>,
     /// A new user message.
     pub(crate) text: Option<std::sync::Arc<str>>,
-    /// Go on from a cut answer.
+    /// Continue a cut answer.
     pub(crate) go_on: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
@@ -87,7 +87,7 @@ pub(crate) struct Question {
     pub(crate) search: SearchWish,
 }
 
-/// Copies what a plan for `question` on `branch` can depend on.
+/// Copies the state on which a plan for `question` on `branch` can depend.
 pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
     let tree = &session.tree;
     let tip = question.base.and_then(|id| tree.slot(id));
@@ -147,7 +147,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     }
 }
 
-/// Where the branch's tasks stand on its path; those that began off it are left out.
+/// The positions of the branch's tasks on its path; tasks that started off the path are left out.
 fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
     let after = |key: Hash| {
         let slot = tree.by_key(key).filter(|slot| on_path(*slot))?;
@@ -161,7 +161,7 @@ fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec
     spans.iter().filter_map(span).collect()
 }
 
-/// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
+/// The lane of the question: that of the open turn's own message, or that of a new message.
 pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
     let tree = &session.tree;
     let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
@@ -188,8 +188,8 @@ fn number(index: usize, preamble: usize) -> u32 {
     u32::try_from((index + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
-/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted: what
-/// other branches say after the same message must not change this one's plan.
+/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted:
+/// messages of other branches after the same message must not change this plan.
 fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
     let content = Content::text(text);
     let key = node_key(parent.map(|p| session.tree.head(p).key), Role::User, Some(content.hash()), 0, None);
@@ -235,9 +235,9 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
     (awake, asleep)
 }
 
-/// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
-/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
-/// others become gaps, each with its size in rough tokens.
+/// The turns that are considered one by one: the newest ones, up to three times what the budget can contain (and at
+/// least those of the last call's window, which may contain more if their tool results are shortened), and every marked
+/// turn. The others become gaps, each with its approximate size in tokens.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,
@@ -297,7 +297,7 @@ mod tests {
     use crate::engine::sessions::path::tests::head;
     use proptest::prelude::*;
 
-    /// Turns of two messages each, of so many bytes together.
+    /// Turns of two messages each, with these total sizes in bytes.
     fn chain(sizes: &[u64]) -> (Tree, PathView) {
         let heads = (0..sizes.len() * 2).map(|at| {
             let id = at as u128 + 1;
@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each closed turn is looked at or in one gap, and no turn that must be looked at is in a gap.
+        /// Each closed turn is either considered or in one gap, and no turn that must be considered is in a gap.
         #[test]
         fn turns_are_looked_at_or_counted(
             sizes in proptest::collection::vec(0_u64..900, 1..140), prompt in 0_u32..6_000,
@@ -366,7 +366,7 @@ mod tests {
                     || turn + LEAST_TURNS >= closed
                     || window.is_some_and(|window| window <= turn);
                 prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
-                // Where one turn alone would be left over, it is looked at too.
+                // A single remaining turn is considered too.
                 let may = must || (turn == 0 && looked.contains(&1));
                 prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
             }

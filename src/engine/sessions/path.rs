@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Paths kept at hand: a few branches between which a person switches.
 const KEPT: usize = 4;
 
-/// What looking through older messages needs to know of one.
+/// Facts about a message for retrieval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathNode {
     pub(crate) key: Hash,
@@ -95,7 +95,7 @@ fn size(tree: &Tree, slots: &[Slot]) -> u64 {
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 
 impl Paths {
-    /// The path to `tip`; grown from the one to its parent where that is at hand.
+    /// The path to `tip`; extended from its parent's path if that is cached.
     pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
         let Some(tip) = tip else { return Arc::default() };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Growing a path node by node gives what reading it whole gives.
+        /// Extending a path node by node equals reading it whole.
         #[test]
         fn grown_is_read(roles in proptest::collection::vec(0_u8..3, 1..40)) {
             let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|(role, id)| {

@@ -46,7 +46,7 @@ impl Sources for Disk<'_> {
 }
 
 impl Core {
-    /// Does what is asked about summaries of modules.
+    /// Handles a request about module summaries.
     pub(crate) fn module_act(&mut self, ticket: Ticket, act: ModuleAct) -> Result<(), Failure> {
         let result = match act {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
@@ -187,7 +187,7 @@ impl Core {
         versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
-    /// Summaries of modules as things that a person edits, with their versions; made on a thread of its own.
+    /// Module summaries as editable texts, with their versions; computed on a separate thread.
     pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());

@@ -1,6 +1,6 @@
 //! The model's tools for code: symbols for a question; the source of one; its users; what it uses. They only read the
 //! index that plans use, and every piece of an answer names its file and lines.
-//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
+//! Not for: other tools (the module `tools`), consent (`turns::consent`), or code that plans include
 //! (`plans::sources::code`).
 
 use super::added::LookupTools;
@@ -30,7 +30,7 @@ pub(crate) const FIND: &str = "request_code_context";
 pub(crate) const EXPAND: &str = "expand";
 /// How long a call waits for the code to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Tokens of an answer, where the model names none, and at most.
+/// Tokens of an answer by default, and at most.
 const USUAL: u32 = 2_000;
 const MOST: u32 = 8_000;
 /// Pieces of an answer.
@@ -39,7 +39,7 @@ const PIECES: usize = 12;
 const RANKED: usize = 120;
 /// Users or used symbols that are listed.
 const LISTED: usize = 40;
-/// Lines of a symbol that are given at once.
+/// Maximum lines of a symbol per answer.
 const LINES: u32 = 400;
 
 /// The two tools as the model reads of them.
@@ -156,7 +156,7 @@ impl CodeTools {
         looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
     }
 
-    /// Whether a rule of the person's keeps a file from being read unasked.
+    /// Whether a rule keeps a file from being read without approval.
     fn withheld(&self, path: &str) -> bool {
         !self.rules.sight.shows(READS, path)
     }
@@ -221,7 +221,7 @@ impl CodeTools {
         }
     }
 
-    /// Why nothing is called so: the path is none, or it is elsewhere.
+    /// Why no symbol was found: the path does not exist, or the symbol is elsewhere.
     fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
@@ -239,7 +239,7 @@ impl CodeTools {
         }
     }
 
-    /// The symbols that a name means, in a file where one is named.
+    /// The symbols with a name, in one file if a path is given.
     fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
         let index = &held.index;
         let wanted = args.symbol.trim();
@@ -251,7 +251,7 @@ impl CodeTools {
         let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // The very name goes before one in other letters; what tests define last.
+        // An exact name comes before one in another case; definitions in tests come last.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()
@@ -267,7 +267,7 @@ impl CodeTools {
         if list.is_empty() { none.to_owned() } else { list }
     }
 
-    /// A line each, by file; tests last.
+    /// One line for each symbol, by file; tests last.
     fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = SymbolId>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
         for id in ids {
@@ -292,7 +292,7 @@ impl CodeTools {
     }
 }
 
-/// A line about a path that names nothing: then everything was looked through.
+/// A line about paths that do not exist, so that the whole workspace was searched.
 fn unknown(scope: &choose::Scope) -> String {
     let names: Vec<String> = scope.unknown.iter().map(|name| short(name)).collect();
     if names.is_empty() {
@@ -301,7 +301,7 @@ fn unknown(scope: &choose::Scope) -> String {
     format!("[no file or folder is named {}; the whole workspace was searched]\n", names.join(", "))
 }
 
-/// All of a symbol, up to a bound.
+/// A whole symbol, up to a maximum number of lines.
 fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
     let named = names::named(&held.index, id).ok_or("the symbol no longer exists.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));

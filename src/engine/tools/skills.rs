@@ -18,11 +18,11 @@ const MOST: usize = 64;
 /// Bytes of a file that are read for its name, and for its text.
 const FIRST: u64 = 8_192;
 const LARGEST: u64 = 200_000;
-/// Characters of what a skill is for.
+/// Maximum characters of a skill's description.
 const ABOUT: usize = 240;
 /// The tool.
 pub(crate) const TOOL: &str = "load_skill";
-/// Before a skill's name where files are named.
+/// The prefix of a skill's name where files are named.
 pub(crate) const PREFIX: &str = "skill:";
 
 /// A skill.

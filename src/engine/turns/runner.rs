@@ -18,7 +18,7 @@ pub(crate) struct Runner {
     pub(crate) off: Vec<String>,
     /// Bytes of a result that the model reads.
     pub(crate) limit: usize,
-    /// Bytes of it that are kept where it is longer.
+    /// Maximum stored bytes of a longer result.
     pub(crate) keep: usize,
 }
 
@@ -31,7 +31,7 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// The tools that read what is kept of a result, as far as they are not switched off.
+    /// The tools that read stored results, unless they are switched off.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,
@@ -78,12 +78,12 @@ impl RunTools for Runner {
         specs(self.own.specs(), &self.offered, &self.off)
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
             }
-            return Ok(tool.deed());
+            return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
             let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
@@ -92,20 +92,20 @@ impl RunTools for Runner {
         if self.is_off(name) {
             return Err(Self::refused(name));
         }
-        self.own.deed(name, args)
+        self.own.effect(name, args)
     }
 
     fn carry_out(
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
-            _ => self.own.carry_out(name, args, deed, hunks, watch),
+            _ => self.own.carry_out(name, args, effect, hunks, watch),
         }
     }
 

@@ -11,7 +11,8 @@ use crate::domain::call::usage::Usage;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Puts an answer right: to which run, what came, how it ended, the request, and the tokens that were sent by estimate.
+/// Normalizes an answer, given its run, the received parts, its end, the request, and the estimated tokens of the
+/// prompt.
 pub(crate) fn settle(
     run: RunId,
     arrived: &mut Arrived,

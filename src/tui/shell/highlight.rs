@@ -12,14 +12,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// Lines after which the state of a block is kept, so that going on there does not begin at its first line.
+/// The number of lines after which the parser state of a block is saved, so that parsing can resume there.
 const STEP: usize = 200;
-/// States that are kept.
+/// Maximum number of saved states.
 const STATES: usize = 64;
-/// Jobs that wait at most; the oldest go first, since nobody looks at them any more.
+/// Maximum number of waiting jobs; the oldest are dropped first.
 const WAITING: usize = 16;
 
-/// What scopes mean, the first that fits a scope counts.
+/// The inks of scopes; the first matching entry applies.
 const MEANINGS: &[(&str, Ink)] = &[
     ("comment", Ink::Comment),
     ("string", Ink::Literal),
@@ -41,7 +41,7 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colors code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
+/// Starts the thread that highlights code. The result of a job reaches the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colors".to_owned()).spawn(move || work(&waiting, &to))?;
@@ -71,7 +71,7 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
     }
 }
 
-/// Reads code of many languages.
+/// A highlighter for many languages.
 pub struct Highlighter {
     languages: SyntaxSet,
     meanings: Vec<(Scope, Ink)>,
@@ -87,8 +87,8 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Works out the colors of a job's lines from its first unknown one on, and tells them by parts. A language that
-    /// nobody knows has no colors.
+    /// Computes the highlighting of a job's lines from its first unknown one on, and reports it in parts. Unknown
+    /// languages have no highlighting.
     pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
             tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
@@ -135,7 +135,7 @@ impl Highlighter {
         self.languages.find_syntax_by_token(name)
     }
 
-    /// The pieces of one line. A line that cannot be read has none.
+    /// The pieces of one line. A line that cannot be parsed has none.
     fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> HighlightedLine {
         let whole = format!("{line}\n");
         let Ok(ops) = state.parse_line(&whole, &self.languages) else { return HighlightedLine::from([]) };
@@ -169,7 +169,7 @@ impl Highlighter {
 mod tests {
     use super::*;
     use crate::tui::text::code::{CodeBlock, HighlightCache};
-    use crate::tui::text::markdown::Flow;
+    use crate::tui::text::markdown::TextRows;
     use std::rc::Rc;
 
     fn colors(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
@@ -185,7 +185,7 @@ mod tests {
                return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn \
                         x\n```";
-        let rows = Flow::all(text, 80, Ink::Text);
+        let rows = TextRows::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
             found.tinted(row);

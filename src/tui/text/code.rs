@@ -12,21 +12,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Lines of a block that are colored at most; what follows stays plain.
+/// Maximum number of highlighted lines of a block; the rest stays plain.
 const DEEPEST: usize = 5_000;
-/// A longer line stays plain, in bytes.
+/// Maximum length of a highlighted line, in bytes.
 const LONGEST: usize = 2_000;
-/// Lines whose colors are kept.
+/// Maximum number of lines with cached highlighting.
 const KEPT: usize = 40_000;
-/// Lines that are colored beyond the ones that are seen.
+/// Lines highlighted beyond the visible ones.
 const AHEAD: usize = 60;
-/// Frames after which what did not come is asked for again.
+/// Frames after which missing highlighting is requested again.
 const PATIENCE: u64 = 600;
 
-/// Pieces of a line: the byte at which each ends, and its ink.
+/// Pieces of a line: the end of each in bytes, and its ink.
 pub type HighlightedLine = Arc<[(u32, Ink)]>;
 
-/// A block of code, as far as its lines are whole.
+/// A code block, up to its last complete line.
 #[derive(Debug, Default)]
 pub struct CodeBlock {
     language: String,
@@ -34,7 +34,7 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// A block in a language, as its fence names it.
+    /// A block in a language, as named by its fence.
     #[must_use]
     pub fn new(info: &str) -> Self {
         let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
@@ -42,7 +42,7 @@ impl CodeBlock {
         Self { language: word.to_lowercase(), lines: RefCell::default() }
     }
 
-    /// Adds a whole line. Returns its place where it can be colored.
+    /// Adds a complete line. Returns its index if it can be highlighted.
     pub fn push(&self, line: &str) -> Option<usize> {
         let mut lines = self.lines.borrow_mut();
         if self.language.is_empty() || lines.len() >= DEEPEST {
@@ -74,14 +74,14 @@ impl HighlightCache {
     }
 }
 
-/// Where in a block of code a row of the screen stands.
+/// The position of a screen row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
     /// The block.
     pub fence: Rc<CodeBlock>,
-    /// Which of its lines.
+    /// The index of its line.
     pub line: usize,
-    /// The byte of that line at which the row begins.
+    /// The byte of that line at which the row starts.
     pub from: usize,
 }
 
@@ -99,18 +99,19 @@ impl PartialEq for CodeAt {
 
 impl Eq for CodeAt {}
 
-/// Lines to be colored.
+/// Lines to highlight.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The language as the fence names it, in lower case.
+    /// The language as named by the fence, in lower case.
     pub language: String,
-    /// The block's lines with their keys, from its first on.
+    /// The block's lines with their keys, from the first one.
     pub lines: Vec<(u64, Arc<str>)>,
-    /// The first line whose colors are not known.
+    /// The first line without known highlighting.
     pub from: usize,
 }
 
-/// Colors of lines by their keys, the oldest dropped when there are too many, and what the last frame lacked.
+/// Highlighting of lines by their keys, with the oldest dropped when there are too many, and the lines that the last
+/// frame lacked.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
@@ -121,7 +122,7 @@ pub struct HighlightCache {
 }
 
 impl HighlightCache {
-    /// A row with its colors, when they are known; else they are noted as lacking.
+    /// A highlighted row, if its highlighting is known; otherwise it is recorded as missing.
     pub fn tinted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
         let key = at.key()?;
@@ -134,7 +135,7 @@ impl HighlightCache {
         None
     }
 
-    /// What the frame that was just drawn lacked, a job for each block.
+    /// The lines that the last frame lacked, one job per block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
         let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
@@ -159,7 +160,7 @@ impl HighlightCache {
         Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
-    /// Takes colors in. True when there are new ones.
+    /// Adds highlighting. True if any of it is new.
     pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
         for (key, tints) in colored {
@@ -177,20 +178,20 @@ impl HighlightCache {
         new
     }
 
-    /// Lines whose colors are known.
+    /// The number of lines with known highlighting.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether no colors are known.
+    /// Whether no highlighting is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 }
 
-/// The row with its code in colors; what is no code in it (a quote's bar, say) stays.
+/// The row with highlighted code; other parts, such as a quote's bar, are unchanged.
 fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
-/// Addresses that are known at most.
+/// Maximum number of known addresses.
 const KNOWN: usize = 4_000;
 
 /// Addresses by number.
@@ -17,7 +17,7 @@ const KNOWN: usize = 4_000;
 pub struct Links(Rc<RefCell<HashMap<[u8; 3], Rc<str>>>>);
 
 impl Links {
-    /// The number of an address; none where another one has it.
+    /// The number of an address; `None` if another address has it.
     #[must_use]
     pub fn number(&self, address: &Rc<str>) -> Option<[u8; 3]> {
         let mut hasher = DefaultHasher::new();

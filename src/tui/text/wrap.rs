@@ -21,7 +21,7 @@ pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     rows.rows
 }
 
-/// How many columns the rows after the first may be indented at this width.
+/// The maximum indentation of continuation rows at this width.
 #[must_use]
 pub fn usable_indent(room: usize, indent: usize) -> usize {
     if indent + 8 > room { 0 } else { indent }
@@ -75,8 +75,8 @@ impl LineWrapper {
         }
     }
 
-    /// What stands directly before the next word without a space goes to the new row too: an opening quote or bracket, or
-    /// the word that a comma or full stop follows.
+    /// Moves the text directly before the next word to the new row too if there is no space in between: an opening
+    /// quote or bracket, or the word before a comma or period.
     fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];

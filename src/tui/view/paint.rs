@@ -31,7 +31,7 @@ pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Takes the underline from the spaces before and after a text.
+/// Removes the underline from the spaces before and after a text.
 fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     let spaces = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).min(cells.width);
     let (before, after) = (spaces(text.len() - text.trim_start().len()), spaces(text.len() - text.trim_end().len()));
@@ -40,7 +40,7 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     buf.set_style(Rect { x: cells.right() - after, width: after, ..cells }, plain);
 }
 
-/// Writes one line, its code in colors where they are known, and its links as such.
+/// Writes one line with known highlighting and its links.
 pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let tinted = cache.colors.tinted(row);
     if row.shaded {
@@ -67,7 +67,7 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
     }
 }
 
-/// Writes lines from the top of `area` down, their code in colors and on its own background.
+/// Writes lines from the top of `area` down, with highlighted code on its own background.
 pub(crate) fn colored_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
@@ -97,7 +97,7 @@ pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     }
 }
 
-/// Gives a row the look of the selected one, across its whole width.
+/// Highlights a selected row across its whole width.
 pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
 }
@@ -107,8 +107,8 @@ pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(ink));
 }
 
-/// A title over what follows it; returns the room inside. What spans the screen from its top has one rule behind its
-/// title and no box; what lies over other things has a box. Frames need three columns and two rows.
+/// A title above its content; returns the room inside. A full-width area at the top has a rule after its title and no
+/// box; an area over others has a box. Frames need three columns and two rows.
 pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);
     if area.width < 3 || area.height < 2 {
@@ -127,7 +127,7 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
     inside
 }
 
-/// A title with a rule behind it.
+/// A title followed by a rule.
 fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
     caption(theme, title, edge, buf);
@@ -135,7 +135,7 @@ fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(rule.width))), rule, buf);
 }
 
-/// Words on the upper or lower edge of a frame or a page, with a space at both ends.
+/// Text on the upper or lower edge of a frame or a page, with a space at both ends.
 pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     if title.pieces.is_empty() || edge.width < 5 {
         return;
@@ -157,7 +157,7 @@ pub(crate) fn wipe(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
-/// A line down the left of a pane, with a column between.
+/// A vertical line at the left of a pane, followed by an empty column.
 pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
@@ -165,7 +165,7 @@ pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Puts the theme's ground under every cell that has no colors of its own.
+/// Applies the theme's background to every cell that has no color of its own.
 pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {
@@ -178,7 +178,7 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// A label at the left and a value at the right of one row; the label gives way.
+/// A label at the left and a value at the right of one row; the label is cut first.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };

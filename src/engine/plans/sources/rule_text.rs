@@ -10,7 +10,7 @@ use crate::tools::folder::{Folder, Looked, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep files may name files to be put in their place.
+/// Maximum depth of files that include files.
 const DEEPEST: usize = 4;
 
 /// Reads a file with rules, and the files that it names.
@@ -42,7 +42,7 @@ fn ends(text: &str) -> String {
     text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
 }
 
-/// Puts files in the place of lines that name them (`@docs/style.md`), as far as they lie inside.
+/// Replaces lines that name files (`@docs/style.md`) by the files, if they are inside the folder.
 struct Imports<'a> {
     folder: &'a Folder,
     /// Bytes that may still be read.
@@ -99,7 +99,7 @@ impl Imports<'_> {
     }
 }
 
-/// A path that a file names, beneath the topmost folder; none where it leads out, by its names.
+/// A path named in a file, beneath the topmost folder; `None` if it leads outside.
 fn inside(from: &Path, name: &str) -> Option<PathBuf> {
     let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
     for step in Path::new(name).components() {

@@ -5,7 +5,7 @@
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
-/// The rows whose name the line may become.
+/// The rows whose name completes the line.
 #[must_use]
 pub fn completions(line: &str) -> Vec<&'static Row> {
     let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
@@ -28,7 +28,7 @@ pub fn commands() -> &'static [Row] {
     table::rows()
 }
 
-/// The short names of commands, each with what it means.
+/// The short names of commands, each with its full name.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))
 }

@@ -41,20 +41,20 @@ use crate::tui::screens::{self, race};
 use crate::tui::update::effects::send;
 use crate::tui::update::{actions, panes, settings};
 
-/// A way to find the message that is named.
+/// A function that finds the named message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
-/// How a command is carried out.
+/// How a command is run.
 enum Way {
-    /// It is done, or under way.
+    /// It is done or running.
     Done,
     /// By an action.
     Run(Action),
-    /// By the command line's own code, which prints a text.
+    /// By the command line's own code, which prints text.
     Print,
-    /// After a person has agreed to this.
+    /// After the user has confirmed this.
     Confirm(String),
-    /// Not at all, and why.
+    /// It is refused, with the reason.
     Refused(String),
 }
 
@@ -62,7 +62,7 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Enter on a line that begins with a slash. A line that is refused stays where it was typed.
+/// Enter on a line that starts with a slash. A refused line stays in the composer.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = match read::read(line) {
         Ok(typed) => typed,
@@ -217,7 +217,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
     Way::Done
 }
 
-/// The message that is named, on the branch on the screen first.
+/// The named message, searched first on the current branch.
 fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
     let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
@@ -308,7 +308,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
     Way::Done
 }
 
-/// Changes a setting of the branch on the screen.
+/// Changes a setting of the current branch.
 fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     let policies = &model.facts.policies;
     if let Setting::Policy(Some(name)) = setting

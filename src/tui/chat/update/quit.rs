@@ -12,10 +12,10 @@ use crate::tui::screens::question::model::{Act, Question};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Where the banner about a store that cannot be written stands.
+/// The topic of the alarm about a store that cannot be written.
 pub(crate) const ROOM: &str = "room";
 
-/// A person wants to quit.
+/// The user wants to quit.
 pub(crate) fn quit(model: &mut Model) {
     let lost = if model.engine.unwritable { lost(model) } else { Vec::new() };
     if lost.is_empty() {
@@ -41,14 +41,14 @@ pub(crate) fn quit(model: &mut Model) {
     model.layers.push(question);
 }
 
-/// Asks where to.
+/// Opens the input for the file's path.
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
     let title = "Save the unwritten messages to this file, and quit".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
 }
 
-/// The file was named: it is written, as lines that `pleach import` takes in.
+/// The path was entered: writes the file in a format that `pleach import` reads.
 pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     let lines = lost(model).into_iter().map(|(what, role, text)| {
         let value = json!({ "role": role, "content": &*text, "metadata": { "unsaved": what } });
@@ -57,7 +57,7 @@ pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     out.push(Cmd::File(FileCmd::SaveUnsaved(path, lines.collect())));
 }
 
-/// It is in the file, and nothing is lost any more; or it could not be written, and is asked again.
+/// The file was written, or it could not be written and another path is requested.
 pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>) {
     match result {
         Ok(()) => model.quit = true,
@@ -68,7 +68,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     }
 }
 
-/// The store can be written, or why not.
+/// The store can be written again, or the reason why not.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.engine.unwritable = why.is_some();
     model.status.end(ROOM);
@@ -78,7 +78,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
     }
 }
 
-/// What is on the screen and not in the store: what it is, whose words, and the text.
+/// Unsaved content: its description, its role, and the text.
 fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let written_here = model.composer.unsent();
     let name = |id: BranchId| {

@@ -15,7 +15,7 @@ use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -23,9 +23,9 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the two stand side by side.
+/// The minimum width at which both sides are visible.
 const BESIDE: u16 = 100;
-/// Rows of a side that are laid out after the selected turn.
+/// Maximum rows of a side that are laid out after the selected turn.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
@@ -134,7 +134,7 @@ fn column(
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     let mut rows = vec![heading];
-    rows.extend(Flow::plain(&figures(look, side), room, Ink::Dim));
+    rows.extend(TextRows::plain(&figures(look, side), room, Ink::Dim));
     rows.push(Line::new());
     let above = rows.len().min(usize::from(area.height));
     paint::lines(look.theme, &rows, area, buf);
@@ -148,11 +148,11 @@ fn column(
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is one at all.
+/// The turns of a side from the selected one on, and whether there is any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
+        return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
@@ -161,7 +161,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
-            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
         for said in &turn.messages {
             let (ink, who) = match said.role {
@@ -172,9 +172,9 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                Flow::drawn(&said.text, room, Ink::Text, look.markdown())
+                TextRows::drawn(&said.text, room, Ink::Text, look.markdown())
             } else {
-                Flow::plain(said.text.trim_end(), room, Ink::Text)
+                TextRows::plain(said.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());

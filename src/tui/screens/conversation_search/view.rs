@@ -11,7 +11,7 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// As high as the composer, in whose place it stands.
+/// The height of the composer, which it replaces.
 pub(crate) fn height(look: &ViewContext<'_>, area: Rect) -> u16 {
     layout::composer_height(look.model, area)
 }
@@ -42,7 +42,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     }
 }
 
-/// The typed text; of a long one its end.
+/// The typed text; of a long text, its end.
 fn typed(screen: &ConversationSearchScreen, width: usize) -> Line {
     let shown = Safe::line(&screen.text);
     let over = (text::width(shown.as_str()) + 5).saturating_sub(width);

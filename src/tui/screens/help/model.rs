@@ -4,6 +4,6 @@
 /// All keys.
 #[derive(Debug, Default)]
 pub struct HelpScreen {
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
 }

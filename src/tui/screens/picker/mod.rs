@@ -41,7 +41,7 @@ impl Screen for Picker {
 
     fn line_changed(&mut self) -> Outcome {
         self.cursor = 0;
-        self.sift();
+        self.apply_filter();
         Outcome::Then(update::filter_changed)
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     entries(look, picker, list, buf);
 }
 
-/// Headings and entries, as far as there is room.
+/// Headings and entries within the area.
 fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     let rows = picker.rows();
     let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
@@ -73,7 +73,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
     }
 }
 
-/// What the list is of, and what keys do in it.
+/// The title of the list and its key hints.
 fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     match kind {
         Kind::Sessions => {
@@ -98,7 +98,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     }
 }
 
-/// The list of themes is small and stands aside, so that what they do to the rest is seen.
+/// The list of themes is small and at the side, so that the previewed theme is visible.
 fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
         return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
@@ -108,7 +108,7 @@ fn place(kind: Kind, area: Rect) -> Rect {
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
 
-/// A label whose letters at these places stand out.
+/// A label with highlighted letters.
 fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
     let mut line = Line::of(ink, " ");
     let mut run = String::new();

@@ -11,7 +11,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
 use crate::tui::update::effects::send;
 
-/// Enter: the line is taken.
+/// Enter: handles the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Prompt { text, purpose, .. }) = model.layers.take_top() else { return };
     let text = text.trim().to_owned();

@@ -25,9 +25,9 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
-/// Takes the answers to the requests of races and repeated calls.
+/// Handles the answers to requests about races and replays.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     use RacePending as P;
     match (pending, result) {
@@ -35,11 +35,11 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => said(model, result),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
 }
 
-/// Asks how the call of the selected message is to be made again.
+/// Asks how to replay the call of the selected message.
 pub(crate) fn ask_how(model: &mut Model) {
     let found = model.session.as_ref().and_then(|session| {
         let node = session.tree.head(model.conversation.selected()?).id;
@@ -66,7 +66,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     });
 }
 
-/// Makes a call again.
+/// Replays a call.
 pub(crate) fn replay(
     model: &mut Model,
     run: RunId,
@@ -80,7 +80,7 @@ pub(crate) fn replay(
     send(model, request, Pending::Race(RacePending::Replay), out);
 }
 
-/// The list of models to make a call again with.
+/// The list of models for a replay.
 pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     screens::picker::update::models(model, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
@@ -88,7 +88,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Asks for the items of a call.
+/// Requests the items of a call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -98,7 +98,7 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     );
 }
 
-/// The items of a call, to choose the one that is left out.
+/// The items of a call, from which one is left out.
 fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
@@ -111,7 +111,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     model.layers.push(picker);
 }
 
-/// A stored call is under way again.
+/// A replay has started.
 fn replaying(model: &mut Model, made: ReplayedCall) {
     let title = match &made.without {
         Some((_, title)) => format!("now, without {title}"),
@@ -137,14 +137,14 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Makes a branch for each of several settings; the text is then asked on all of them.
+/// Creates a branch for each of several settings; the text is then sent on all of them.
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
 }
 
-/// The branches of a race are there: the prompt is asked on each.
+/// The branches of a race exist: sends the message on each.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
@@ -162,7 +162,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
-/// Enter: stands on the selected branch; of a race the others are put away.
+/// Enter: switches to the selected branch; the other branches of a race are archived.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else {
@@ -183,7 +183,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     branches::switch(model, branch, out);
 }
 
-/// Puts the selected branch away, and all of them where it is a replay.
+/// Archives the selected branch; for a replay, all of its branches.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
@@ -199,7 +199,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
 }
 
-/// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
+/// The answer differed without the item: suggests it as a pin on the original branch. Undo reverts that.
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
@@ -225,7 +225,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 
-/// Puts `/race` and two modes before the message in the composer.
+/// Inserts `/race` and two modes before the message in the composer.
 pub(crate) fn start(model: &mut Model) {
     model.layers.clear();
     model.focus = Focus::Composer;

@@ -11,13 +11,13 @@ pub struct Reader {
     pub title: String,
     /// The text, unsanitized.
     pub text: Arc<str>,
-    /// Shown so exactly that nothing is hidden, instead of as Markdown.
+    /// Shown verbatim, with nothing hidden, instead of as Markdown.
     pub exact: bool,
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
-    /// Tells texts apart for the view's cache.
+    /// A key for the view's cache that distinguishes texts.
     pub key: Hash,
 }
 

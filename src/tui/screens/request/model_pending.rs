@@ -3,7 +3,7 @@
 
 use crate::domain::conversation::mark::Atom;
 
-/// What a request of this screen was made for.
+/// The purpose of a request of this screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestPending {
     /// To preview what the action on the selected items would change.

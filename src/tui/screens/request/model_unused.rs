@@ -6,7 +6,7 @@ use crate::domain::call::item_use::UnusedItem;
 use crate::domain::planning::plan::Row;
 
 impl RequestScreen {
-    /// Takes in which rows those are.
+    /// Sets the unused rows.
     pub fn show_unused(&mut self, unused: Vec<UnusedItem>) {
         let any = !unused.is_empty();
         self.unused = Some(unused);
@@ -15,13 +15,13 @@ impl RequestScreen {
         }
     }
 
-    /// What is known of such a row.
+    /// The facts about an unused row.
     #[must_use]
     pub fn unused_row(&self, row: &Row) -> Option<&UnusedItem> {
         self.unused.iter().flatten().find(|item| item.atom == row.atom && row.included())
     }
 
-    /// Lists those rows, without what they hold.
+    /// Lists the unused rows, without their messages.
     pub(super) fn put_unused(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
         let found: Vec<usize> = places.iter().copied().filter(|at| self.unused_row(&rows[*at]).is_some()).collect();
         if !found.is_empty() {

@@ -8,14 +8,14 @@ use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Key hints, as many as fit on the lower edge.
 pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -48,7 +48,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf:
         let key = look.key(Action::Draft);
         let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
         let words = if shelf.loading { "Loading the summaries.".to_owned() } else { none };
-        let rows = Flow::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
+        let rows = TextRows::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
     let wanted = u16::try_from(shelf.cards.len()).unwrap_or(u16::MAX);
@@ -110,18 +110,18 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     if card.depth > 0 {
         facts.push(format!("{} below", text::counted(u64::from(card.depth), "level")));
     }
-    let mut rows = Flow::plain(&facts.join(&dot), room, Ink::Dim);
+    let mut rows = TextRows::plain(&facts.join(&dot), room, Ink::Dim);
     let stands = if card.goes { "Included in the next request." } else { why_not(card) };
-    rows.extend(Flow::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
+    rows.extend(TextRows::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
     rows.push(Line::new());
     match &summary.text {
-        Some(text) => rows.extend(Flow::all(text, room, Ink::Text)),
+        Some(text) => rows.extend(TextRows::all(text, room, Ink::Text)),
         None => rows.push(Line::of(Ink::Dim, "The text was deleted with a message.")),
     }
     rows
 }
 
-/// Why a summary does not go.
+/// Why a summary is not sent.
 fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
         SummaryState::StaleSource => "One of its turns was edited, excluded, or deleted: rewrite or undo the summary.",

@@ -19,7 +19,7 @@ pub(crate) fn leave(model: &mut Model) {
     }
 }
 
-/// Leaving an editor whose text was changed asks what becomes of it. False where there is nothing to ask.
+/// Asks whether to save a changed text before the editor closes. False if nothing was changed.
 fn asks_to_save(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.area.clone().undo() {

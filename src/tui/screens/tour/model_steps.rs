@@ -221,13 +221,13 @@ const UNDO: [Part; 1] = [part(
     "",
 )];
 
-/// A message is written, and the plan that is shown is its plan.
+/// A message is typed, and the displayed plan is its plan.
 fn written(model: &Model) -> bool {
     let typed = !model.composer.is_empty() && !model.composer.commanding();
     typed && planned(model).is_some_and(|(shown, _)| !shown.draft.text.trim().is_empty())
 }
 
-/// The branch ends with the answer to a call of this tour.
+/// The branch ends with an answer to a call of this tour.
 fn answered(model: &Model, tour: &Tour) -> bool {
     let Some((session, branch)) = model.session.as_ref().zip(model.branch()) else { return false };
     let before = tour.before.as_ref().and_then(|(_, shape)| shape.iter().find(|(id, ..)| *id == branch.id));
@@ -241,7 +241,7 @@ fn on_turn(model: &Model) -> bool {
     row.is_some_and(|(row, _)| row.kind == RowKind::Turn)
 }
 
-/// A turn of the branch is left out that was not, and planned so.
+/// A turn is newly left out, and the plan reflects that.
 fn excluded(model: &Model, tour: &Tour) -> bool {
     let Some(branch) = model.branch() else { return false };
     let before = tour.before(branch.id).map(|(marks, _)| marks).unwrap_or_default();
@@ -262,13 +262,13 @@ fn raced(model: &Model, tour: &Tour) -> bool {
     tour.fresh(model).filter(|branch| session.races.contains_key(&branch.id)).filter(answered).count() >= 2
 }
 
-/// Two branches stand beside one another, one of them this.
+/// Two branches are compared, one of them this.
 fn compares(model: &Model, home: Option<BranchId>) -> bool {
     let branches = model.layers.top::<CompareView>().and_then(CompareView::branches);
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)
 }
 
-/// The first branch has a mark more than when the step began.
+/// The first branch has one more mark than when the step started.
 fn more_marks(model: &Model, tour: &Tour) -> bool {
     let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
     home.is_some_and(|home| tour.before(home.id).is_some_and(|(before, _)| home.marks.len() > before.len()))
@@ -280,7 +280,7 @@ fn on_answer(model: &Model) -> bool {
     model.focus == Focus::Conversation && selected.is_some_and(|node| session.run_of_answer(node).is_some())
 }
 
-/// A stored call was made again without an item, and both answers are there.
+/// A stored call was replayed without an item, and both answers exist.
 fn replayed(model: &Model) -> bool {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return false };
     let without = matches!(&screen.of, AnswerRelations::Replay { without: Some(_), .. });
@@ -294,7 +294,7 @@ fn mattered(model: &Model, tour: &Tour) -> bool {
     })
 }
 
-/// The branches are as they were, and the plan of the same message is the same to the byte.
+/// The branches are in their original state, and the plan of the same message has the same bytes.
 fn undone(model: &Model, tour: &Tour) -> bool {
     let Some(first) = &tour.first else { return true };
     let Some((shown, digest)) = planned(model).filter(|(shown, _)| shown.branch == first.branch) else { return false };
