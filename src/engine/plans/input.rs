@@ -266,7 +266,7 @@ impl<'a> Work<'a> {
     /// Whether the plan decides if the model is asked for a state block: it is not known yet that turns are left out.
     fn waits(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        auto && self.snapshot.state.is_none() && self.snapshot.gaps.is_empty()
+        auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
     }
 
     /// The text that asks the model to keep a state block; `None` if the policy never asks.

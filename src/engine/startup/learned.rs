@@ -74,6 +74,7 @@ pub(crate) fn rules(
     if let Some(wish) = setup.state_block {
         policy.state_block = wish;
     }
+    policy.lane_window &= branch.overrides.lane.is_some();
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
     let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {

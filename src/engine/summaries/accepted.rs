@@ -109,7 +109,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
@@ -161,7 +161,7 @@ impl Core {
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         session.summary(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
     }
 }

@@ -148,7 +148,7 @@ impl Core {
             let at = session.tree.depth(slot) as usize;
             (path.get(at) == Some(&slot)).then_some(at)
         };
-        let ground = SummaryView { session, path, marks: &branch.marks };
+        let ground = SummaryView { session, path, marks: &branch.marks, lane: None };
         let mode = self.rules(branch).ok()?.mode;
         let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));

@@ -232,7 +232,7 @@ impl Core {
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
         let held = LoadedSummary::new(summary.clone());
-        let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
+        let sight = SummaryView { session, path: &path, marks: &marks, lane: None }.sight(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };

@@ -218,7 +218,7 @@ pub(crate) fn add(
         path,
         query: &query,
         out,
-        lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
+        lane: snapshot.lane_searched().map(str::to_owned),
         tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,

@@ -89,6 +89,8 @@ pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
     pub(crate) marks: &'a [Mark],
+    /// The only lane of the window; none if it holds all lanes.
+    pub(crate) lane: Option<&'a str>,
 }
 
 impl SummaryView<'_> {
@@ -157,9 +159,9 @@ impl SummaryView<'_> {
         (None, passed)
     }
 
-    /// The lane that the path's end belongs to.
+    /// The lane whose summaries are sent: the window's, else the one that the path's end belongs to.
     pub(crate) fn lane(&self) -> &str {
-        self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane)
+        self.lane.unwrap_or_else(|| self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane))
     }
 }
 
