@@ -75,7 +75,7 @@ pub struct Setup {
 /// Why the workbench ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The person quit.
+    /// The user quit.
     Quit,
     /// A signal with this number.
     Signal(i32),
@@ -103,7 +103,7 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
 }
 
-/// Runs the workbench until the person quits or a signal ends it. The terminal is restored in every case.
+/// Runs the workbench until the user quits or a signal ends it. The terminal is restored in every case.
 pub fn run(
     door: Box<dyn Door>,
     events: Events,
@@ -163,8 +163,8 @@ struct Workbench {
     door: Box<dyn Door>,
     screen: Screen,
     /// Sends code to the highlighter.
-    colours: Sender<Job>,
-    /// Sends commands to the code of the command line.
+    colors: Sender<Job>,
+    /// Sends commands to the command line's own code.
     commands: Sender<shell::commands::Line>,
     /// Where threads send their messages.
     back: Sender<Msg>,
@@ -187,7 +187,7 @@ struct Workbench {
     open_tour: OpenTour,
     /// Number of tours so far.
     tours: u64,
-    /// The person's own workbench, while the tour is shown.
+    /// The user's own workbench while the tour is shown.
     outside: Option<shell::tour::Outside>,
 }
 
@@ -196,7 +196,7 @@ impl Workbench {
         door: Box<dyn Door>,
         screen: Screen,
         setup: &Setup,
-        (colours, commands, back): shell::commands::Threads,
+        (colors, commands, back): shell::commands::Threads,
         open_tour: OpenTour,
     ) -> Self {
         let facts = Facts {
@@ -224,7 +224,7 @@ impl Workbench {
         Self {
             door,
             screen,
-            colours,
+            colors,
             commands,
             back,
             theme: setup.themes.get(&model.display.theme).0,
@@ -349,13 +349,13 @@ impl Workbench {
 
     fn handle(&mut self, msg: Msg) -> io::Result<()> {
         if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
-            self.cache.colours.put(lines);
+            self.cache.colors.put(lines);
             return Ok(());
         }
         let Some(msg) = self.route(msg)? else { return Ok(()) };
         self.model.now = self.now();
         #[cfg(debug_assertions)]
-        panic_in_update_for_test(&msg);
+        simulate_panic(&msg);
         match &msg {
             // Nothing works without an engine. The panic hook restores the terminal and reports the reason.
             Msg::Engine(EngineMsg::Gone) => panic!("the engine stopped: {}", shell::terminal::last_panic()),
@@ -451,17 +451,17 @@ impl Workbench {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.apply_appearance()?;
+        self.apply_style()?;
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
             wanted = view::frame::draw(model, cache, theme, buf);
             #[cfg(debug_assertions)]
-            panic_in_view_for_test(buf);
+            simulate_panic_in_view(buf);
         })?;
-        for job in self.cache.colours.jobs() {
+        for job in self.cache.colors.jobs() {
             // Without the thread, code has no colors.
-            let _ = self.colours.send(job);
+            let _ = self.colors.send(job);
         }
         let cmds = update::update(&mut self.model, Msg::Frame(FrameMsg::Missing(wanted)));
         self.perform(cmds)
@@ -471,18 +471,18 @@ impl Workbench {
 /// Panics while a frame is drawn, once a certain word is on the screen, so that a test can check that the terminal is
 /// restored.
 #[cfg(debug_assertions)]
-fn panic_in_view_for_test(buf: &ratatui::buffer::Buffer) {
+fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
     let cells = || buf.content().iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
-    assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
+    assert!(!wished || !cells().contains("simulate"), "simulated panic in the view");
 }
 
 /// Panics at F9, so that a test can check that the terminal is restored.
 #[cfg(debug_assertions)]
-fn panic_in_update_for_test(msg: &Msg) {
+fn simulate_panic(msg: &Msg) {
     let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));
     assert!(
         !f9 || std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "update"),
-        "rehearsed in the update"
+        "simulated panic in the update"
     );
 }

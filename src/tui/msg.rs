@@ -14,21 +14,21 @@ use std::sync::Arc;
 /// Something that happened.
 #[derive(Debug)]
 pub enum Msg {
-    /// Time has passed: milliseconds since the program began.
+    /// Time has passed: milliseconds since the program started.
     Tick(u64),
-    /// A person typed, pasted or clicked.
+    /// The user typed, pasted, or clicked.
     Input(Input),
     /// The terminal changed.
     Terminal(TerminalMsg),
     /// The operating system or the shell asked for something.
     Process(ProcessMsg),
-    /// Files of the configuration were read or written.
+    /// Configuration files were read or written.
     Config(ConfigMsg),
     /// The engine reported something.
     Engine(EngineMsg),
     /// A frame was drawn, or a part of it prepared.
     Frame(FrameMsg),
-    /// A command was carried out.
+    /// A command was completed.
     Done(Done),
 }
 
@@ -53,7 +53,7 @@ impl Msg {
     }
 }
 
-/// What a person does.
+/// Input of the user.
 #[derive(Debug)]
 pub enum Input {
     /// A key.
@@ -69,7 +69,7 @@ pub enum Input {
 pub enum TerminalMsg {
     /// Its new columns and rows.
     Resize(u16, u16),
-    /// It got the focus (true) or lost it.
+    /// It got (true) or lost (false) the focus.
     Focus(bool),
     /// Whether its background is light; None if the report could not be parsed.
     Background(Option<bool>),
@@ -80,16 +80,16 @@ pub enum TerminalMsg {
 pub enum ProcessMsg {
     /// This signal asks the program to end.
     Signal(i32),
-    /// The shell asks the program to stop for a while.
+    /// The shell asks the program to suspend.
     Suspend,
-    /// The shell brought the program back.
+    /// The shell resumed the program.
     Resumed,
 }
 
 /// A result of reading or writing the configuration.
 #[derive(Debug)]
 pub enum ConfigMsg {
-    /// A file of the configuration changed on disk.
+    /// A configuration file changed on disk.
     Changed,
     /// The configuration was read again, or why not.
     Reloaded(Result<Box<Fresh>, String>),
@@ -111,7 +111,7 @@ pub enum EngineMsg {
 /// What the view needs or receives between two frames.
 #[derive(Debug)]
 pub enum FrameMsg {
-    /// The frame that was drawn lacks these contents.
+    /// The drawn frame lacks these contents.
     Missing(Vec<NodeId>),
     /// Colors of lines of code, by the keys of the lines.
     Highlighted(Vec<(u64, HighlightedLine)>),
@@ -122,7 +122,7 @@ pub enum FrameMsg {
 pub enum Done {
     /// The command line's own code ran a command: its line and its output.
     Printed(String, Printed),
-    /// A text was copied, and how.
+    /// A text was copied; the string names the way.
     Copied(String),
     /// Unsaved text was written into this file, or why not.
     Saved(String, Result<(), String>),
@@ -130,14 +130,14 @@ pub enum Done {
     Edited(Result<String, String>),
 }
 
-/// A configuration that was read again, as far as it concerns the screen.
+/// A reloaded configuration, as far as it concerns the screen.
 #[derive(Debug)]
 pub struct Fresh {
     /// The key table.
     pub keys: Keymap,
     /// Settings of the screen.
     pub screen: Screen,
-    /// Names of the themes, with what each is for.
+    /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
     /// Names of the policies.
     pub policies: Vec<String>,
@@ -159,24 +159,24 @@ pub enum Cmd {
     Copy(String),
     /// Draw everything again.
     Redraw,
-    /// Stop the program until the shell continues it.
+    /// Suspend the program until the shell resumes it.
     Suspend,
     /// Open the message in the person's own editor.
     Compose(Arc<str>),
     /// Capture the mouse (true), or release it.
     Mouse(bool),
-    /// Read or write the person's files.
+    /// Read or write the user's files.
     File(FileCmd),
-    /// Notify a person who looks at another window.
+    /// Notify a user who looks at another window.
     Notify(String),
     /// Open the tour (true), or leave it.
     Tour(bool),
 }
 
-/// A command that reads or writes the person's files.
+/// A command that reads or writes the user's files.
 #[derive(Debug)]
 pub enum FileCmd {
-    /// Write the chosen theme into the person's file.
+    /// Write the chosen theme into the user's file.
     KeepTheme(String),
     /// Save the arrangement of the panes.
     KeepPanes,

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 macro_rules! inks {
     ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// What a piece of text means.
+        /// The role of a piece of text.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         pub enum Ink { $(#[doc = $doc] $variant,)* }
 
@@ -22,7 +22,7 @@ macro_rules! inks {
 inks! {
     Text "text" "Text.",
     Dim "dim" "Secondary text.",
-    Accent "accent" "What you can act on.",
+    Accent "accent" "Active controls.",
     Heading "heading" "Titles and headings.",
     Border "border" "Borders.",
     Focus "focus" "The border of the focused pane.",
@@ -40,15 +40,15 @@ inks! {
     Link "link" "Links.",
     Pinned "pinned" "Sticky pins.",
     Leased "leased" "Leases.",
-    Excluded "excluded" "What is left out.",
+    Excluded "excluded" "Items that are left out.",
     Good "good" "Success.",
     Warn "warn" "Warnings.",
     Danger "danger" "Errors.",
-    MeterLow "meter_low" "The meter while there is room.",
+    MeterLow "meter_low" "The meter when there is room.",
     MeterMid "meter_mid" "The meter when little room is left.",
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
-    Match "match" "Letters that match what was typed.",
+    Match "match" "Letters that match the typed text.",
     SearchMatch "search_match" "Matches of a search.",
     CurrentMatch "current_match" "The current match of a search.",
     Selected "selected" "The selected line.",
@@ -82,7 +82,7 @@ pub struct Glyphs {
     pub branch: &'static str,
     /// Another branch.
     pub other: &'static str,
-    /// Marks the current branch at its right.
+    /// Marks the current branch, at its right.
     pub here: &'static str,
     /// Tree lines: a child with siblings after it.
     pub tee: &'static str,
@@ -252,7 +252,7 @@ impl Theme {
             let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
             let wrong = |why: String| wrong(format!("line {at}: {why}"));
             let found = NAMES.iter().find(|(_, name)| *name == key);
-            let (ink, _) = found.ok_or_else(|| wrong(format!("there is no role {key:?}")))?;
+            let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
         Ok(Self { styles, glyphs: if ascii { ASCII } else { UNICODE } })
@@ -275,7 +275,7 @@ impl Theme {
 
     /// Converts the theme to the 256 colors that every terminal has.
     #[must_use]
-    pub fn in_256_colours(mut self) -> Self {
+    pub fn in_256_colors(mut self) -> Self {
         for style in self.styles.values_mut() {
             style.fg = style.fg.map(nearest_indexed);
             style.bg = style.bg.map(nearest_indexed);
@@ -285,7 +285,7 @@ impl Theme {
 
     /// Whether the theme has colors; without them, glyphs must distinguish what colors would.
     #[must_use]
-    pub fn has_colours(&self) -> bool {
+    pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
     }
 
@@ -315,7 +315,7 @@ pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
 pub struct Themes {
     texts: Vec<ThemeText>,
     /// Whether the terminal has only 256 colors.
-    pub few_colours: bool,
+    pub few_colors: bool,
     /// Whether only ASCII glyphs are used.
     pub ascii: bool,
     /// Whether the terminal's background is light; None if unknown.
@@ -325,15 +325,15 @@ pub struct Themes {
 impl Themes {
     /// Creates the list from theme files.
     #[must_use]
-    pub fn new(texts: Vec<ThemeText>, few_colours: bool, ascii: bool, light: Option<bool>) -> Self {
-        Self { texts, few_colours, ascii, light }
+    pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
+        Self { texts, few_colors, ascii, light }
     }
 
     /// Names of the themes with their descriptions.
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
-        let auto = ("auto".to_owned(), format!("Follows the terminal's background; here {by}."));
+        let auto = ("auto".to_owned(), format!("Follows the terminal's background; currently {by}."));
         let about = |theme: &ThemeText| match (theme.own, theme.about()) {
             (true, "") => "Your theme.".to_owned(),
             (true, about) => format!("Your theme. {about}"),
@@ -354,13 +354,13 @@ impl Themes {
             Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
-        (if self.few_colours { theme.in_256_colours() } else { theme }, problem)
+        (if self.few_colors { theme.in_256_colors() } else { theme }, problem)
     }
 }
 
 /// The nearest of the 6 × 6 × 6 colors and the 24 grays.
-fn nearest_indexed(colour: Color) -> Color {
-    let Color::Rgb(r, g, b) = colour else { return colour };
+fn nearest_indexed(color: Color) -> Color {
+    let Color::Rgb(r, g, b) = color else { return color };
     let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
     let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
     let far =
@@ -369,18 +369,18 @@ fn nearest_indexed(colour: Color) -> Color {
     let cube = far(value(lr), value(lg), value(lb));
     let mean = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
     let step = u8::try_from(mean.saturating_sub(3) / 10).unwrap_or(23).min(23);
-    let grey = 8 + i32::from(step) * 10;
-    if far(grey, grey, grey) < cube { Color::Indexed(232 + step) } else { Color::Indexed(16 + 36 * lr + 6 * lg + lb) }
+    let gray = 8 + i32::from(step) * 10;
+    if far(gray, gray, gray) < cube { Color::Indexed(232 + step) } else { Color::Indexed(16 + 36 * lr + 6 * lg + lb) }
 }
 
 fn style(raw: &Raw) -> Result<Style, String> {
-    let colour = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
+    let color = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
     let mut style = Style::default();
     if let Some(fg) = &raw.fg {
-        style = style.fg(colour(fg)?);
+        style = style.fg(color(fg)?);
     }
     if let Some(bg) = &raw.bg {
-        style = style.bg(colour(bg)?);
+        style = style.bg(color(bg)?);
     }
     let modifiers = [
         (raw.bold, Modifier::BOLD),
@@ -397,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_have_neighbours_among_256() {
+    fn colors_have_neighbors_among_256() {
         assert_eq!(nearest_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         assert_eq!(nearest_indexed(Color::Rgb(18, 21, 26)), Color::Indexed(233));
         assert_eq!(nearest_indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
@@ -411,16 +411,16 @@ mod tests {
             for (ink, key) in NAMES {
                 assert!(theme.styles.contains_key(ink), "{name} lacks {key}");
             }
-            let colours = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
-            assert_eq!(colours, name != "mono");
+            let colors = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
+            assert_eq!(colors, name != "mono");
         }
         assert!(Theme::read("x", "text = { fg = \"nope\" }", false).is_err());
     }
 
-    /// The contrast of two colours by WCAG 2.1, from 1 to 21.
+    /// The contrast of two colors by WCAG 2.1, from 1 to 21.
     fn contrast(a: Color, b: Color) -> f64 {
-        let light = |colour: Color| {
-            let Color::Rgb(red, green, blue) = colour else { panic!("{colour:?}") };
+        let light = |color: Color| {
+            let Color::Rgb(red, green, blue) = color else { panic!("{color:?}") };
             let part = |byte: u8| {
                 let share = f64::from(byte) / 255.0;
                 if share <= 0.039_28 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }

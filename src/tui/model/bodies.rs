@@ -1,5 +1,5 @@
-//! A cache of loaded contents of nodes. When it holds too many bytes, it drops the least recently shown.
-//! Not for: deciding what to load (the view reports what it lacks).
+//! A cache of the loaded contents of nodes. When it exceeds its size limit, it drops the least recently shown contents.
+//! Not for: deciding what to load (the view reports missing contents).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::Node;

@@ -20,9 +20,9 @@ pub enum LetterGuard {
     /// No letter was pressed.
     #[default]
     Closed,
-    /// This letter was pressed once there; the person was asked.
+    /// This letter was pressed once there; a confirmation is required.
     Asked(GuardedPane, Chord),
-    /// The person confirmed a letter there; letters act.
+    /// The user confirmed a letter there; letters act.
     Open(GuardedPane),
 }
 

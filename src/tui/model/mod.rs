@@ -45,9 +45,9 @@ const SEARCH_PAUSE: u64 = 16;
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Facts {
-    /// Seconds east of Greenwich, for times of day.
+    /// Seconds east of Greenwich, for local times.
     pub offset: i32,
-    /// Nothing was set up before.
+    /// Nothing was configured before.
     pub first_start: bool,
     /// The offline tour: nothing is saved.
     pub demo: bool,
@@ -55,7 +55,7 @@ pub struct Facts {
     pub policies: Vec<String>,
     /// Whether the program captures the mouse.
     pub mouse: bool,
-    /// Inside tmux, which takes Ctrl+B for itself.
+    /// Inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
     /// The suggested file for saving what the store could not write.
     pub save_to: String,
@@ -68,7 +68,7 @@ pub struct Display {
     pub settings: Screen,
     /// The arrangement of the panes, by size of the screen.
     pub arrangements: panes::Arrangements,
-    /// Names of the themes, with what each is for.
+    /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
     /// The chosen theme.
     pub theme: String,
@@ -105,7 +105,7 @@ pub struct ToolPane {
 pub struct RequestLeftovers {
     /// The last order and grouping of the list.
     pub arrangement: ListArrangement,
-    /// A request that was edited and not sent.
+    /// An edited request that was not sent.
     pub unsent: Option<Box<RawRequestScreen>>,
     /// Text of a request whose editor was closed before it was saved.
     pub unwritten: Option<Box<Editor>>,
@@ -116,14 +116,14 @@ pub struct RequestLeftovers {
 pub struct Jumps {
     /// The places before each jump, the last jump last.
     pub before: Vec<ReturnPoint>,
-    /// The message to select once a branch was made for it.
+    /// The message to select once a branch for it exists.
     pub land_on: Option<NodeId>,
 }
 
-/// What the engine reported about itself.
+/// The engine's reports about itself.
 #[derive(Debug, Default)]
 pub struct EngineState {
-    /// The report on servers, for the empty screen.
+    /// The report on servers, for the start page.
     pub findings: Vec<Finding>,
     /// How many older messages are indexed, and of how many; None when indexing is done.
     pub indexing: Option<(usize, usize)>,
@@ -160,7 +160,7 @@ pub struct Model {
     pub live: HashMap<BranchId, Live>,
     /// The composer.
     pub composer: Composer,
-    /// The plan of the next call.
+    /// The plan of the next request.
     pub plan: PlanState,
     /// Drafts of summaries.
     pub drafts: Drafts,
@@ -168,7 +168,7 @@ pub struct Model {
     pub panel: BranchPanel,
     /// The tools panel.
     pub tools: ToolPane,
-    /// The open screens, topmost last.
+    /// The open screens, the topmost last.
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
@@ -188,7 +188,7 @@ pub struct Model {
     pub jumps: Jumps,
     /// What is kept of the closed screens of the next request.
     pub request: RequestLeftovers,
-    /// What the engine reported about itself.
+    /// The engine's reports about itself.
     pub engine: EngineState,
     /// The tour, while it is shown.
     pub tour: Option<Tour>,
@@ -275,8 +275,8 @@ impl Model {
         }
     }
 
-    /// Updates the open screens from the session. Called before they are drawn or get an action, not with every event, so
-    /// that a burst of events costs one update.
+    /// Updates the open screens from the session. Called before they are drawn or receive an action, not for every
+    /// event, so that a burst of events costs one update.
     pub fn sync_screens(&mut self) {
         let live = self.live_here().and_then(|live| live.run);
         let Some(session) = &mut self.session else { return };

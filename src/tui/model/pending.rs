@@ -39,7 +39,7 @@ pub enum Pending {
     Compare,
     /// The figures of calls.
     Usage,
-    /// The next call under other settings, on this branch.
+    /// The next request under other settings, on this branch.
     WhatIf(BranchId),
     /// The list of calls.
     Calls(CallsPending),
@@ -49,7 +49,7 @@ pub enum Pending {
     Memories(MemoriesPending),
     /// The lists of sessions and models.
     Picker(PickerPending),
-    /// Races and repeated calls.
+    /// Races and replays.
     Race(RacePending),
     /// The exact request.
     RawRequest(RawRequestPending),

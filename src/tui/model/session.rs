@@ -86,7 +86,7 @@ impl Session {
         self.branches.iter().find(|branch| branch.id == id)
     }
 
-    /// A branch whose path holds a node.
+    /// A branch whose path contains a node.
     #[must_use]
     pub fn holding(&self, node: NodeId) -> Option<BranchId> {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)

@@ -13,11 +13,11 @@ pub const ASKING: &str = "asking";
 /// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It disappears by itself.
+    /// It expires.
     Notice,
     /// Something failed; it stays longer.
     Trouble,
-    /// It stays until a person dismisses it.
+    /// It stays until the user dismisses it.
     Alarm,
 }
 

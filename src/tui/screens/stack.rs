@@ -11,7 +11,7 @@ use std::any::Any;
 #[derive(Debug, Default)]
 pub struct Stack(Vec<Box<dyn Screen>>);
 
-#[expect(clippy::borrowed_box, reason = "as the stack holds them")]
+#[expect(clippy::borrowed_box, reason = "the stack contains boxes")]
 fn is<S: Screen>(screen: &Box<dyn Screen>) -> Option<&S> {
     (&**screen as &dyn Any).downcast_ref()
 }

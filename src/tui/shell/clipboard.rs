@@ -109,7 +109,7 @@ fn run_tool(native: &Native, text: &str) -> std::io::Result<()> {
         let _ = child.kill();
         let _ = child.wait();
     }
-    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("it could not be written to")));
+    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its input could not be written")));
     result.and(written)
 }
 
@@ -119,7 +119,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
-            None if began.elapsed() > TOOL_TIMEOUT => return Err(std::io::Error::other("it did not end")),
+            None if began.elapsed() > TOOL_TIMEOUT => return Err(std::io::Error::other("it did not exit in time")),
             None => thread::sleep(Duration::from_millis(5)),
         }
     }

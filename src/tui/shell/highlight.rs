@@ -43,7 +43,7 @@ const MEANINGS: &[(&str, Ink)] = &[
 /// Starts the highlighter's thread. Its results reach the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn start(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
-    thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
+    thread::Builder::new().name("colors".to_owned()).spawn(move || work(&waiting, &to))?;
     Ok(jobs)
 }
 
@@ -168,10 +168,10 @@ impl Highlighter {
 mod tests {
     use super::*;
     use crate::tui::text::code::{CodeBlock, HighlightCache};
-    use crate::tui::text::markdown::Flow;
+    use crate::tui::text::markdown::TextRows;
     use std::rc::Rc;
 
-    fn colours(highlighter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
+    fn colors(highlighter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
         highlighter.paint(job, &mut |part| all.extend(part));
         all
@@ -180,15 +180,17 @@ mod tests {
     #[test]
     fn code_in_many_languages_is_highlighted() {
         let mut highlighter = Highlighter::default();
-        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
-                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
-        let rows = Flow::all(text, 80, Ink::Text);
+        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n \
+               return None\n```\n\
+                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn \
+                        x\n```";
+        let rows = TextRows::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
             found.highlighted(row);
         }
         for job in found.jobs() {
-            let part = colours(&mut highlighter, &job);
+            let part = colors(&mut highlighter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
@@ -211,9 +213,9 @@ mod tests {
         assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
     }
 
-    fn found_tinted(colours: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
+    fn found_tinted(colors: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
         let mut copy = HighlightCache::default();
-        copy.put(colours.all());
+        copy.put(colors.all());
         copy.highlighted(row).unwrap()
     }
 
@@ -225,11 +227,11 @@ mod tests {
             fence.push(line);
         });
         let whole = fence.job_for_tests(0, 1_400);
-        let at_once = colours(&mut Highlighter::default(), &whole);
+        let at_once = colors(&mut Highlighter::default(), &whole);
         let mut highlighter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
-            by_parts.extend(colours(&mut highlighter, &fence.job_for_tests(from, to)));
+            by_parts.extend(colors(&mut highlighter, &fence.job_for_tests(from, to)));
         }
         assert_eq!(at_once, by_parts);
     }

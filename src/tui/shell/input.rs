@@ -43,9 +43,7 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
             let msgs = match event {
                 Event::Paste(text) => paste_messages(text),
                 Event::Key(key) if background::may_begin(key) => {
-                    match background::gather(key, &mut |patience| {
-                        read_ahead.pop_front().or_else(|| next_event(patience))
-                    }) {
+                    match background::gather(key, &mut |patience| read_ahead.pop_front().or_else(|| more(patience))) {
                         Found::Answer(light, others) => {
                             read_ahead.extend(others);
                             vec![Msg::Terminal(TerminalMsg::Background(light))]
@@ -60,7 +58,7 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
                 }
                 Event::Key(key) if character(key).is_some() => {
                     let (keys, next) =
-                        burst(key, streak, &mut |patience| read_ahead.pop_front().or_else(|| next_event(patience)));
+                        burst(key, streak, &mut |patience| read_ahead.pop_front().or_else(|| more(patience)));
                     streak += keys.len();
                     if let Some(next) = next {
                         read_ahead.push_front(next);
@@ -89,7 +87,7 @@ struct InputGate {
 
 static GATE: (Mutex<InputGate>, Condvar) = (Mutex::new(InputGate { paused: false, resting: false }), Condvar::new());
 
-/// Keys are read again once this is dropped.
+/// While this value exists, another program receives the keys.
 pub(crate) struct InputPause;
 
 impl Drop for InputPause {
@@ -152,7 +150,7 @@ fn paste_messages(text: String) -> Vec<Msg> {
 }
 
 /// The next event, if it arrives within this time.
-fn next_event(patience: Duration) -> Option<Event> {
+fn more(patience: Duration) -> Option<Event> {
     if event::poll(patience).unwrap_or(false) { event::read().ok() } else { None }
 }
 
@@ -356,7 +354,7 @@ mod tests {
     fn a_single_key_does_not_wait() {
         assert_eq!(gathered(&at(0, "a"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
-        // A person, however fast: every key comes long after the one before.
+        // A person, however fast, presses each key long after the previous one.
         assert_eq!(gathered(&at(9, "abc\r"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(9, "\r"), 2), (1, false, ENTER_WAIT), "an Enter in one breath with others waits");
     }

@@ -41,7 +41,7 @@ impl Workbench {
     }
 
     /// Applies the wanted theme and title.
-    pub(crate) fn apply_appearance(&mut self) -> io::Result<()> {
+    pub(crate) fn apply_style(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
         if self.applied_theme.as_deref() != Some(wanted) {
             let wanted = wanted.to_owned();

@@ -98,7 +98,7 @@ mod unix {
         }
     }
 
-    /// The number of the next of the other signals.
+    /// Waits for one of the other signals and returns its number.
     async fn other(listeners: &mut [(i32, Listener)]) -> i32 {
         std::future::poll_fn(|context| {
             let mut each = listeners.iter_mut();

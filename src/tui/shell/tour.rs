@@ -95,7 +95,7 @@ impl Workbench {
         self.model.now = self.now();
         self.model.size = self.screen.size();
         let key = self.model.keys.key_of(Action::Tour).unwrap_or_else(|| "/tour".to_owned());
-        let text = format!("The tour is closed; nothing of it was saved. {key} opens it again.");
+        let text = format!("The tour is closed; nothing was saved. {key} opens it again.");
         self.model.status.say(Severity::Notice, text, self.model.now);
         terminal::mouse(self.model.facts.mouse)?;
         self.screen.clear()

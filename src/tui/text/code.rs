@@ -161,9 +161,9 @@ impl HighlightCache {
     }
 
     /// Stores highlighting. Returns whether any of it is new.
-    pub fn put(&mut self, coloured: Vec<(u64, HighlightedLine)>) -> bool {
+    pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
-        for (key, tints) in coloured {
+        for (key, tints) in colored {
             self.asked.remove(&key);
             if self.known.insert(key, tints).is_none() {
                 self.order.push_back(key);
@@ -228,34 +228,34 @@ mod tests {
     }
 
     #[test]
-    fn highlighting_is_keyed_and_survives_growth() {
+    fn colors_come_by_key_and_survive_growth() {
         let fence = Rc::new(CodeBlock::new("Rust,ignore"));
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
-        let mut colours = HighlightCache::default();
-        assert_eq!(colours.highlighted(&first), None);
-        let jobs = colours.jobs();
+        let mut colors = HighlightCache::default();
+        assert_eq!(colors.highlighted(&first), None);
+        let jobs = colors.jobs();
         assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
-        assert_eq!(colours.highlighted(&first), None);
-        assert!(colours.jobs().is_empty(), "asked for once");
+        assert_eq!(colors.highlighted(&first), None);
+        assert!(colors.jobs().is_empty(), "asked for once");
         let key = jobs[0].lines[0].0;
-        assert!(colours.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
+        assert!(colors.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
         let inks: Vec<(Ink, String)> =
-            colours.highlighted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
+            colors.highlighted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
         fence.push("x");
         let again = Rc::new(CodeBlock::new("rust"));
         again.push("let x = 1;");
-        assert!(colours.highlighted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
-        assert_eq!(colours.highlighted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
+        assert!(colors.highlighted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
+        assert_eq!(colors.highlighted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
         assert_eq!(CodeBlock::new("").push("x"), None);
         assert_eq!(CodeBlock::new("c").push(&"x".repeat(3_000)), None);
     }
 
     #[test]
     fn the_cache_is_bounded() {
-        let mut colours = HighlightCache::default();
-        colours.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
-        assert_eq!(colours.len(), MAX_CACHED_LINES);
+        let mut colors = HighlightCache::default();
+        colors.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
+        assert_eq!(colors.len(), MAX_CACHED_LINES);
     }
 }

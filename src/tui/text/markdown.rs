@@ -17,9 +17,9 @@ const MAX_OPEN_BYTES: usize = 16 << 10;
 
 /// Lays out texts as rows.
 #[derive(Debug)]
-pub struct Flow;
+pub struct TextRows;
 
-impl Flow {
+impl TextRows {
     /// The rows of a Markdown text in the default style.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
@@ -176,7 +176,7 @@ impl GrowingText {
         let from = self.finished;
         let Some(last) = parts.tops.last().cloned() else {
             self.open = self.draw(text, from..text.len());
-            self.push_gap(text, from);
+            self.part(text, from);
             return;
         };
         let begins = text[from..from + last.start].rfind('\n').map_or(0, |at| at + 1);
@@ -200,11 +200,11 @@ impl GrowingText {
             return;
         }
         self.open = self.draw(text, from..text.len());
-        self.push_gap(text, from);
+        self.part(text, from);
     }
 
     /// Adds a blank row between the finished and the open part if the source has one.
-    fn push_gap(&mut self, text: &str, at: usize) {
+    fn part(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
         }
@@ -303,13 +303,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn plain(text: &str, room: usize) -> Vec<String> {
-        Flow::all(text, room, Ink::Text).iter().map(Line::plain).collect()
+        TextRows::all(text, room, Ink::Text).iter().map(Line::plain).collect()
     }
 
     #[test]
     fn code_is_unchanged_and_lists_are_indented() {
         let text = "# Head\n- one two three four\n```rust\nfn  x() {}\n```\nafter";
-        let rows = Flow::all(text, 12, Ink::Text);
+        let rows = TextRows::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["# Head", "- one two", "  three four", "│ rust", "│ fn  x() {}", "after"]);
         assert_eq!(rows[0].pieces[1].ink, Ink::Heading);
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn code_and_strong_text_have_their_inks() {
-        let rows = Flow::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
+        let rows = TextRows::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
         let inks: Vec<(Ink, &str)> = rows[0].pieces.iter().map(|p| (p.ink, p.text.as_str())).collect();
@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn lists_quotes_and_rules() {
-        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] open\n- [x] done";
+        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] \
+            open\n- [x] done";
         let want = [
             "1. one",
             "2. two",
@@ -369,8 +370,11 @@ mod tests {
 
     #[test]
     fn links_show_their_address() {
-        let rows =
-            Flow::all("[docs](https://a.example/x) and https://b.example. [bad](javascript:x) <m@x.de>", 90, Ink::Text);
+        let rows = TextRows::all(
+            "[docs](https://a.example/x) and https://b.example. [bad](javascript:x) <m@x.de>",
+            90,
+            Ink::Text,
+        );
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["docs (https://a.example/x) and https://b.example. bad (javascript:x) m@x.de"]);
         let links: Vec<(&str, Option<&str>)> = rows[0]
@@ -403,7 +407,7 @@ mod tests {
     fn long_code_folds() {
         let code = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let look = MarkdownStyle::default().folding(40, ", z");
-        let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
+        let rows = TextRows::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain.len(), 22, "{plain:?}");
         assert_eq!(plain[20], "▸ 80 more lines of code, z");
@@ -424,8 +428,9 @@ mod tests {
 
     #[test]
     fn growing_text_equals_whole_text() {
-        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\nend\n```\nopen";
-        let whole = Flow::all(text, 20, Ink::Text);
+        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 \
+            |\n\nend\n```\nopen";
+        let whole = TextRows::all(text, 20, Ink::Text);
         for step in [1, 2, 3, 7, 20] {
             let cuts: Vec<usize> = (0..text.len()).step_by(step).collect();
             assert_eq!(grown(text, &cuts, 20), whole, "by {step}");
@@ -492,7 +497,7 @@ mod tests {
         #[test]
         fn any_text_fits_and_is_safe(parts in proptest::collection::vec(piece(), 0..60), room in 1usize..70, fold in 0usize..4) {
             let text = parts.concat();
-            for row in Flow::drawn(&text, room, Ink::Text, MarkdownStyle::default().folding(fold, "; z opens")) {
+            for row in TextRows::drawn(&text, room, Ink::Text, MarkdownStyle::default().folding(fold, "; z opens")) {
                 prop_assert!(row.width() <= room, "{:?} is {} wide, the room is {room}", row.plain(), row.width());
                 prop_assert!(!row.plain().chars().any(char::is_control), "{:?}", row.plain());
                 let safe = Safe::line(&row.plain());
@@ -513,7 +518,8 @@ mod tests {
 
         #[test]
         fn words_stay(words in proptest::collection::vec("[a-z]{1,12}", 1..30), room in 12usize..60) {
-            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<Vec<_>>().concat();
+            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` \
+                **{word}**\n")).collect::<Vec<_>>().concat();
             let shown: String = plain(&text, room).concat().replace(' ', "");
             for word in words {
                 prop_assert!(shown.contains(&word));

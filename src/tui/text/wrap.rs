@@ -121,7 +121,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_wider_than_the_room(raw in "(\\PC|[ a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
+        fn never_wider_than_the_room(raw in "(\\PC|[ \
+            a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
             let line = Safe::line(&raw);
             for (at, row) in rows(line.as_str(), room, indent).iter().enumerate() {
                 let limit = if at == 0 { room } else { room - usable_indent(room, indent) };

@@ -1,8 +1,8 @@
-//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket is
-//! dropped.
-//! Not for: what answers change (each family's `answered`), or events that come by themselves (`engine`).
+//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket
+//! is dropped.
+//! Not for: the effect of answers (each family's `answered`), or unrequested events (`engine`).
 
-use super::effects::show_result;
+use super::effects::show_answer;
 use super::{session, settings};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Ticket};
@@ -42,6 +42,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         Pending::Summary(pending) => summaries::update::answered(model, pending, result, out),
         Pending::Tools(pending) => tools::update::answered(model, ticket, pending, result, out),
         Pending::Trace(pending) => traces::update::answered(model, pending, result, out),
-        Pending::Act => show_result(model, result),
+        Pending::Act => show_answer(model, result),
     }
 }

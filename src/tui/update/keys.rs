@@ -1,5 +1,5 @@
 //! Keys: each runs the action that the key table names, or goes into the text that is being typed.
-//! Not for: which action does what (`actions`).
+//! Not for: the action of each key (`actions`).
 
 use super::actions;
 use crate::tui::chat::update::typing::text_input;
@@ -94,7 +94,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles a key of a sequence of several keys. False when it belongs to none.
+/// Handles a key of a key sequence. False if it belongs to none.
 fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
     let first = model.input.sequence.is_empty();
     if !first && chord == Chord::plain(Key::Esc) {

@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
-/// The longest time between two presses that belong together, in milliseconds.
+/// The maximum time between two related presses, in milliseconds.
 const QUIT_WINDOW_MS: u64 = 1_500;
 
 /// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
@@ -37,7 +37,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.close_list() {
         return;
     }
-    if take_back(model, out) || queueing::take_back(model) {
+    if cancel_waiting(model, out) || queueing::unqueue_last(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -60,7 +60,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Cancels a call that waits for its plan. The answer to the call reports it.
-fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+fn cancel_waiting(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
@@ -90,12 +90,12 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
-            model.composer.store_in_history();
+            model.composer.move_to_history();
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
         let when = if model.facts.demo { "" } else { ", also after a restart" };
-        model.status.report("cleared", format!("Cleared. {key} brings the text back{when}."), model.now);
+        model.status.report("cleared", format!("Cleared. {key} restores the text{when}."), model.now);
         model.plan.touch(model.now);
         return;
     }

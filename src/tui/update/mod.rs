@@ -66,7 +66,7 @@ fn tick(model: &mut Model, now: u64) {
 #[deny(clippy::wildcard_enum_match_arm)]
 fn finish(model: &mut Model, done: Done) {
     match done {
-        Done::Printed(line, printed) => printed::came(model, &line, printed),
+        Done::Printed(line, printed) => printed::arrived(model, &line, printed),
         Done::Copied(how) => model.status.say(Severity::Notice, how, model.now),
         Done::Saved(path, result) => quit::saved(model, path, result),
         Done::Edited(result) => composing::edited(model, result),

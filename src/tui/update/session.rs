@@ -1,7 +1,7 @@
 //! Handles an opened session, a new fork, and a switch to another branch.
 //! Not for: events that change it (`engine`).
 
-use super::effects::{send, show_result};
+use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
@@ -31,14 +31,14 @@ pub(super) fn answered(
                 model.refresh();
             }
         }
-        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => show_result(model, result),
+        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => show_answer(model, result),
     }
 }
 
 /// Switches to a new fork, selects the message that it was made for, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
-    branches::show_branch(model, branch, true);
+    branches::switch_to(model, branch, true);
     let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {

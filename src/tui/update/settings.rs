@@ -1,7 +1,7 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
 //! Not for: the arrangement of the panes (`panes`).
 
-use super::effects::{send, show_result};
+use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use crate::tui::chat::update::folder;
@@ -33,9 +33,9 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             }
         }
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
-        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
+        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
         (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
-            show_result(model, result);
+            show_answer(model, result);
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn themes(model: &mut Model) {
     model.layers.push(picker);
 }
 
-/// Chooses a theme and has it written to the configuration.
+/// Chooses a theme and writes it to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();

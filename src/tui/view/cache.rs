@@ -43,7 +43,7 @@ pub struct Cache {
     frame: u64,
     pub(crate) growing: Option<GrowingRows>,
     /// Highlighting of code.
-    pub colours: HighlightCache,
+    pub colors: HighlightCache,
     /// The addresses of links, if the terminal supports them.
     pub links: Option<Links>,
     /// How often rows had to be laid out; for tests.

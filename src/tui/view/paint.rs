@@ -41,8 +41,8 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
 }
 
 /// Draws one line with its code highlighted, if known, and its links.
-pub(crate) fn highlighted_line(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let tinted = cache.colours.highlighted(row);
+pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let tinted = cache.colors.highlighted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
     }
@@ -68,7 +68,7 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
 }
 
 /// Draws lines from the top of `area` down, with highlighted code on its own background.
-pub(crate) fn highlighted_lines<'a>(
+pub(crate) fn colored_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
     cache: &mut Cache,
@@ -76,7 +76,7 @@ pub(crate) fn highlighted_lines<'a>(
     buf: &mut Buffer,
 ) {
     for (line, row) in all.into_iter().zip(area.rows()) {
-        highlighted_line(theme, line, cache, row, buf);
+        colored(theme, line, cache, row, buf);
     }
 }
 

@@ -125,7 +125,7 @@ impl Conversation {
         Some(old)
     }
 
-    /// Finds the matches of the search again.
+    /// Recomputes the matches of the search.
     fn recount(&mut self) {
         if let Some(search) = &mut self.search {
             search.unread = self.path.len();

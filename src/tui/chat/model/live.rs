@@ -21,7 +21,7 @@ pub struct Retry {
     pub why: String,
 }
 
-/// An open turn.
+/// A running turn.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The user message until it is a node; empty afterwards.

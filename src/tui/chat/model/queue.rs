@@ -43,7 +43,7 @@ impl Queue {
     }
 
     /// Removes the newest message, unless it is being sent.
-    pub fn take_back(&mut self, branch: BranchId) -> Option<Draft> {
+    pub fn unqueue_last(&mut self, branch: BranchId) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         let taken = list.pop_if(|last| last.standing != QueueState::Sending).map(|last| last.draft);
         if list.is_empty() {
@@ -149,7 +149,7 @@ mod tests {
         for text in ["one", "two", "three"] {
             queue.push(branch, draft(text));
         }
-        assert_eq!(queue.take_back(branch), Some(draft("three")));
+        assert_eq!(queue.unqueue_last(branch), Some(draft("three")));
         assert_eq!(queue.next(branch, false), Some(draft("one")));
         assert_eq!(queue.next(branch, false), None, "one at a time");
         assert!(!queue.remove_sent(branch, &draft("two")));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(queue.next(branch, false), None);
         assert_eq!(&*queue.words(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
-        assert_eq!(queue.take_back(branch), None, "it is on its way");
+        assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
         assert!(queue.remove_sent(branch, &draft("two")) && queue.of(branch).is_empty());
     }
 }

@@ -19,7 +19,7 @@ pub struct SearchMatch {
 /// A search of the conversation.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearch {
-    /// The words, as they are compared: see [`comparable`].
+    /// The query in comparable form: see [`comparable`].
     query: String,
     /// The texts of the messages read so far, comparable, each with the hash of its content.
     texts: HashMap<Slot, (Option<Hash>, Arc<str>)>,
@@ -37,7 +37,7 @@ pub struct ConversationSearch {
     pub began: (usize, ScrollAnchor),
 }
 
-/// A text as a search compares it: lower case, every run of white space as one space.
+/// A text in the form that a search compares: lower case, every run of white space as one space.
 #[must_use]
 pub fn comparable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -64,7 +64,7 @@ impl ConversationSearch {
         Self { began: (cursor, place), ..Self::default() }
     }
 
-    /// The compared words.
+    /// The query in comparable form.
     #[must_use]
     pub fn query(&self) -> &str {
         &self.query

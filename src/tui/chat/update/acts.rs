@@ -76,10 +76,8 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
         return model.status.say(Severity::Notice, words, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
-        let words = format!(
-            "A tool is sent with every request on this branch or with none: {out_key} switches \
-            it."
-        );
+        let words =
+            format!("Every request on this branch includes the tool, or none does: {out_key} switches it on or off.");
         return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
@@ -134,7 +132,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             None => row.items.iter().rev().find_map(|item| item.node),
         });
         if last.is_none() {
-            model.status.say(Severity::Notice, "Select a message of the branch to fork.", model.now);
+            model.status.say(Severity::Notice, "Select the message to fork from.", model.now);
             return;
         }
         last
@@ -193,7 +191,7 @@ pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     match asked.map(|slot| session.tree.head(slot).id) {
         Some(id) => regenerate_question(model, id, out),
         None => {
-            model.status.say(Severity::Notice, "There is no question here to answer again.", model.now);
+            model.status.say(Severity::Notice, "There is no answer to regenerate here.", model.now);
         }
     }
 }

@@ -93,7 +93,7 @@ fn show_waiting(model: &mut Model) {
         None => "searching older messages".to_owned(),
     };
     let (send, leave) = (key(Action::Send), key(Action::Leave));
-    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} cancels.");
+    let text = format!("Not sent yet: {first}. {send} sends without older messages, {leave} cancels.");
     model.status.report(WAITING, text, model.now);
 }
 

@@ -20,12 +20,12 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = session.find(id).cloned() else { return };
-    show_branch(model, branch, false);
+    switch_to(model, branch, false);
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
 /// Switches to a branch on the screen only. The draft stays with the previous branch, or moves along with `with_draft`.
-pub(crate) fn show_branch(model: &mut Model, branch: Branch, with_draft: bool) {
+pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
     let before = session.current;

@@ -44,7 +44,7 @@ use crate::tui::update::{actions, panes, settings};
 /// A function that resolves a name to a message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
-/// How a command is carried out.
+/// How a command is run.
 enum Way {
     /// It is done, or was sent to the engine.
     Done,
@@ -249,7 +249,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
             acts::regenerate_question(model, question, out);
             Way::Done
         }
-        None => refused("There is no message of yours at or above this one to answer again."),
+        None => refused("There is no answer to regenerate: none of your messages is at or above this one."),
     }
 }
 
@@ -281,6 +281,9 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         panes::shape(model, shape, out);
         return Way::Done;
     }
+    if matches!(command, SettingCommand::Lane { command: Some(_), .. }) {
+        return Way::Print;
+    }
     match command.change() {
         Err(text) => return Way::Refused(text),
         Ok(Some(setting)) => return set(model, &setting, out),
@@ -293,7 +296,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes to lane {}.", lane.title());
+            let text = format!("Your next message goes to lane {}.", lane.word());
             model.status.say(Severity::Notice, text, model.now);
         }
         SettingCommand::Mode { .. }
@@ -314,6 +317,8 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     {
         return Way::Refused(format!("There is no policy {name:?}. Policies: {}.", policies.join(", ")));
     }
+    let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
+    let setting = setting.clone().among(known);
     if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
         setting.apply(&mut overrides);
         branches::set_overrides(model, overrides, out);

@@ -103,7 +103,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
 }
 
 /// Stores the file names.
-pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
+pub(crate) fn arrived(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
         popup.fill(CompletionSource::Files, list.paths.into_iter().map(CompletionItem::file).collect());
         popup.note = list.note;
@@ -175,9 +175,9 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
             let key = model.keys.key_named("expand-paste");
             let secret = match masked {
                 0 => String::new(),
-                n => format!(" {n} possible secrets in it are masked."),
+                n => format!(" {n} possible secrets are masked."),
             };
-            let text = format!("Attached {place}, {bytes} bytes, as it is now; {key} shows it.{secret}");
+            let text = format!("Attached the present text of {place}, {bytes} bytes; {key} shows it.{secret}");
             model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
         }
         Ok(None) => {}

@@ -16,7 +16,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.
@@ -38,7 +38,7 @@ pub(crate) fn answered(
     match (pending, result) {
         (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
-        (P::Complete, Ok(Answer::Files(list))) => completing::came(model, ticket, list),
+        (P::Complete, Ok(Answer::Files(list))) => completing::arrived(model, ticket, list),
         (P::Complete, Ok(Answer::Symbols(list))) => completing::store_symbols(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
         (P::Save, Err(failure)) => save_failed(model, &failure),
@@ -47,7 +47,7 @@ pub(crate) fn answered(
                 earlier(model, &nodes);
             }
         }
-        (P::Complete | P::History(_), result) => show_result(model, result),
+        (P::Complete | P::History(_), result) => show_answer(model, result),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Asks whether to use the file. The question contains every change; if they do not fit, they are shown first in a
 /// reader above it.
-pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
+pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
         return model.status.say(
             Severity::Notice,
@@ -41,9 +41,8 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let mut words = vec![card.path.clone()];
     let mut reader = None;
     if needed + 12 > usize::from(model.size.1) {
-        words.push(
-            "Read the whole file before you answer; the text that you just left shows what it changes.".to_owned(),
-        );
+        words
+            .push("Read the whole file before you answer; the text that you just closed shows the changes.".to_owned());
         reader = Some(Reader::new("What this folder's settings change", lines.join("\n"), true));
     } else {
         words.extend(lines);
@@ -56,7 +55,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
         }
         (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
     };
-    let mut choices = vec![('n', if used { "leave it as it is" } else { "not now" }.to_owned(), Act::Close)];
+    let mut choices = vec![('n', if used { "keep the current choice" } else { "not now" }.to_owned(), Act::Close)];
     if !used {
         choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
     }
@@ -94,23 +93,23 @@ mod tests {
     #[test]
     fn every_change_is_shown_before_approval() {
         let mut model = Model { size: (80, 30), ..Model::default() };
-        came(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
+        arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
         assert_eq!(question.cursor, 0, "Enter alone changes nothing");
         // If the changes do not fit, their whole text is above the question.
-        came(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
+        arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
         let Some(reader) = model.layers.top::<Reader>() else { panic!() };
         assert_eq!(reader.text.lines().count(), 201);
         assert!(model.layers.below::<Question>().is_some());
 
         model.layers.clear();
-        came(&mut model, Some(&card(SettingsFileStatus::Used, 1)));
+        arrived(&mut model, Some(&card(SettingsFileStatus::Used, 1)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nx");
         model.layers.clear();
-        came(&mut model, Some(&FolderSettings { digest: None, ..card(SettingsFileStatus::Untrusted, 0) }));
+        arrived(&mut model, Some(&FolderSettings { digest: None, ..card(SettingsFileStatus::Untrusted, 0) }));
         assert!(model.layers.is_empty());
     }
 }

@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::show_result;
+use crate::tui::update::effects::show_answer;
 use std::sync::Arc;
 
 /// Handles the answers to requests about messages.
@@ -42,7 +42,7 @@ pub(crate) fn answered(
         (
             P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_) | P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch,
             result,
-        ) => show_result(model, result),
+        ) => show_answer(model, result),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 
 /// Requests a plan of the draft once typing has rested.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -44,7 +44,7 @@ pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
             }
         }
         Err(failure) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
-        result => show_result(model, result),
+        result => show_answer(model, result),
     }
 }
 
@@ -75,7 +75,7 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
     model.plan.shown = Some(shown);
 }
 
-/// Tells the person once that the size of the window was adjusted.
+/// Tells the user once that the size of the window was adjusted.
 fn announce(model: &mut Model, shown: &DisplayedPlan) {
     let said = |shown: &DisplayedPlan| match &shown.solved {
         Planned::Plan { plan, .. } => {

@@ -39,7 +39,7 @@ pub(crate) fn slashed(text: &str) -> String {
 }
 
 /// Shows what a command printed: a short text as a notice, a longer one in a reader.
-pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
+pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));
     if code == 0 {

@@ -66,12 +66,12 @@ pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<
 }
 
 /// Moves the newest queued message back into the composer, before its text. Returns false if there is none.
-pub(crate) fn take_back(model: &mut Model) -> bool {
+pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     if model.composer.kind() != DraftKind::Message {
         return false;
     }
-    let Some(draft) = model.queue.take_back(branch) else { return false };
+    let Some(draft) = model.queue.unqueue_last(branch) else { return false };
     let written = model.composer.text();
     let text = if written.trim().is_empty() { draft.text.to_string() } else { format!("{}\n\n{written}", draft.text) };
     model.composer.replace(&text, DraftKind::Message);
@@ -151,7 +151,7 @@ fn first_words(text: &str) -> String {
 
 /// Moves the newest queued message back into the composer, or tells that there is none.
 pub(crate) fn take(model: &mut Model) {
-    if !take_back(model) {
+    if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn quit(model: &mut Model) {
         words: std::iter::once(beginning).chain(words).collect(),
         choices: vec![
             ('s', "save it to a file on another disk, and quit".to_owned(), Act::SaveUnsaved),
-            ('n', "stay; it is written as soon as there is room".to_owned(), Act::Close),
+            ('n', "stay; pleach saves everything once there is disk space".to_owned(), Act::Close),
             ('l', "quit and lose it".to_owned(), Act::Leave),
         ],
         cursor: 0,
@@ -61,7 +61,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     match result {
         Ok(()) => model.quit = true,
         Err(why) => {
-            let title = format!("That file could not be written: {why}. Type another file, or Esc");
+            let title = format!("That file could not be written: {why}. Type another path, or press Esc");
             model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }
@@ -73,7 +73,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.status.end(ROOM);
     match why {
         Some(why) => model.status.alarm(ROOM, why, model.now),
-        None => model.status.report(ROOM, "There is room again: everything is saved.", model.now),
+        None => model.status.report(ROOM, "Disk space is available again: everything is saved.", model.now),
     }
 }
 

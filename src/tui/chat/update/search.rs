@@ -39,7 +39,7 @@ pub(crate) fn typed(model: &mut Model) {
 pub(crate) fn step(model: &mut Model, forward: bool) {
     let Some(search) = &mut model.conversation.search else {
         let key = model.keys.key_of(Action::Filter).unwrap_or_default();
-        let text = format!("Nothing is searched for; {key} searches this conversation.");
+        let text = format!("No search is active; {key} searches this conversation.");
         return model.status.say(Severity::Notice, text, model.now);
     };
     search.step(forward);

@@ -14,7 +14,7 @@ pub(crate) fn edit(model: &mut Model) {
     let Some(branch) = model.branch() else { return };
     let text = branch.state.as_ref().map_or("", |state| state.text.as_str());
     let version = branch.state.as_ref().map_or_else(
-        || "none yet: what you write here is sent as the state".to_owned(),
+        || "none yet: your text here is sent as the state block".to_owned(),
         |state| format!("version {}{}", state.version, if state.edited { ", edited by you" } else { "" }),
     );
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();

@@ -41,7 +41,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     ends(look, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
         let hint = format!("{} on a message forks there.", look.key(Action::Fork));
-        let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
+        let rows = text::markdown::TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);
     }
@@ -66,7 +66,7 @@ fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     }
     let more = panel.all_ends - panel.ends.len();
     if let (Some(place), true) = (places.next(), more > 0) {
-        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   and {more} more ends")), place, buf);
+        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
     }
 }
 

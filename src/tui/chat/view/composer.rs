@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -113,7 +113,7 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} takes back the last", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", look.key(Action::TakeQueued))));
     }
     parts.extend(files(look));
     parts.extend(summary(look));
@@ -161,7 +161,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     match (look.model.focus, look.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
-            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
+            &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
@@ -191,7 +191,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Conversation, _) if look.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),
             (A::PrevHit, "previous match"),
-            (A::Filter, "search again"),
+            (A::Filter, "new search"),
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
             (A::Leave, "end the search"),
@@ -319,7 +319,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
-        let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
+        let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
         paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
         if at == popup.cursor {
             paint::select(look.theme, place, buf);
@@ -338,7 +338,8 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let (words, tail) =
+        (TextRows::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
@@ -355,7 +356,7 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 /// How many rows the current notice would use, up to three; 0 without a notice.
 pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(said) = model.status.shown() else { return 0 };
-    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();
     u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
 }
 

@@ -326,7 +326,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
             if rows.out {
                 paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
-                paint::highlighted_line(look.theme, line, walk.cache, place, buf);
+                paint::colored(look.theme, line, walk.cache, place, buf);
             }
             if selected {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);

@@ -18,7 +18,7 @@ use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
 use crate::tui::text::matches;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -164,14 +164,14 @@ impl BlockBuilder<'_> {
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
         let width = usize::from(self.width);
         if head.end == End::Removed {
-            return Rc::new(vec![Line::of(Ink::Dim, "text deleted; only the place is left")]);
+            return Rc::new(vec![Line::of(Ink::Dim, "text deleted")]);
         }
         let Some(node) = self.model.bodies.get(head.id) else {
             if head.content.is_none() && head.bytes == 0 {
                 return Rc::default();
             }
             let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
-            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+            return Rc::new(TextRows::plain(&preview, width, Ink::Dim));
         };
         let opened = self.opened(head);
         let of = CacheKey::Body(head.id, head.content, opened);
@@ -199,7 +199,7 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -234,7 +234,7 @@ impl BlockBuilder<'_> {
         let line = format!("{sign} thinking{}{} characters", self.dot(), text::number(chars));
         let mut rows = vec![Line::of(Ink::Dim, &line)];
         if opened {
-            rows.extend(Flow::plain(thought, width, Ink::Dim));
+            rows.extend(TextRows::plain(thought, width, Ink::Dim));
         }
         rows
     }
@@ -293,21 +293,21 @@ impl BlockBuilder<'_> {
         }
         let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
         if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
-            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
-            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+            rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: pleach ended while the answer arrived",
+            End::Interrupted => "interrupted: pleach ended while the answer was arriving",
             End::Errored => "failed; the part that arrived is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let hint = format!(
-                "{}{} continue{}{} again",
+                "{}{} continue{}{} regenerate",
                 self.dot(),
                 key(Action::Continue),
                 self.dot(),
@@ -341,10 +341,10 @@ impl BlockBuilder<'_> {
         }
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
-            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !words.is_empty() {
-                    rows.extend(Flow::plain(words, width, ink));
+                    rows.extend(TextRows::plain(words, width, ink));
                 }
             }
             block.own(rows);
@@ -373,7 +373,7 @@ impl BlockBuilder<'_> {
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
             let held = self.model.queue.is_held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} takes back the last"), width, Ink::Dim));
+            block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
     }
 
@@ -401,7 +401,7 @@ impl BlockBuilder<'_> {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
             let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
-            block.own(Flow::plain(&words, width, Ink::Warn));
+            block.own(TextRows::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
     }
@@ -418,7 +418,7 @@ impl BlockBuilder<'_> {
         let mut header = Line::of(Ink::Model, name);
         let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
             (true, _) => "stopping",
-            (false, true) => "asked",
+            (false, true) => "waiting",
             (false, false) => "answering",
         };
         header.push(
@@ -466,7 +466,7 @@ impl BlockBuilder<'_> {
         }
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
-        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+        TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
 }
 

@@ -63,7 +63,7 @@ impl Part {
         match (look.theme.glyphs.ascii, self) {
             (true, _) => ascii,
             (false, Self::Over | Self::Free) => all,
-            (false, _) if look.theme.has_colours() => "█",
+            (false, _) if look.theme.has_colors() => "█",
             (false, _) => all,
         }
     }

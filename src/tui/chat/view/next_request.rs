@@ -10,7 +10,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning}
 use crate::domain::planning::policy::Section;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -43,7 +43,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         (None, Some(blocked)) => full(look, blocked, inside, buf),
         (None, None) => {
             let words = "Shows what the next request includes and what it leaves out.";
-            paint::lines(look.theme, &Flow::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
+            paint::lines(look.theme, &TextRows::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
         }
     }
 }
@@ -181,11 +181,11 @@ fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     rows.extend(cached(look));
     let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(look));
     for words in warnings {
-        rows.extend(Flow::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
+        rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
     if look.focused(Focus::Context) {
         let hint = format!("{} or Enter shows each item and why", look.key(Action::Context));
-        rows.extend(Flow::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
+        rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows
 }
@@ -214,7 +214,7 @@ pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
         }
     }
     let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    (!words.is_empty()).then(|| format!("{} left out: no room", words.join(", ")))
+    (!words.is_empty()).then(|| format!("{} left out: over budget", words.join(", ")))
 }
 
 fn cached(look: &ViewContext<'_>) -> Option<Pair> {
@@ -246,11 +246,11 @@ fn full(look: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     }
     let used = u16::try_from(legend.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect { y: area.y + used, height: area.height - used, ..area };
-    let mut rows = Flow::plain("Too large for the budget.", width, Ink::Danger);
-    rows.extend(Flow::plain(&blocked.sentence(), width, Ink::Text));
+    let mut rows = TextRows::plain("Too large for the budget.", width, Ink::Danger);
+    rows.extend(TextRows::plain(&blocked.sentence(), width, Ink::Text));
     rows.push(Line::new());
     for choice in &blocked.choices {
-        rows.extend(Flow::all(&format!("- {}", choice.sentence()), width, Ink::Text));
+        rows.extend(TextRows::all(&format!("- {}", choice.sentence()), width, Ink::Text));
     }
     paint::lines(look.theme, &rows, area, buf);
 }

@@ -8,7 +8,7 @@ use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::{ViewContext, paint};
@@ -56,7 +56,7 @@ pub(crate) fn draw_empty(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that.".to_owned()
     };
-    paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(look.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
@@ -84,11 +84,11 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
 pub(crate) fn running_output(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return Flow::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
+        return TextRows::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
     }
     if live.tool_output.is_empty() {
         return Vec::new();
     }
-    let rows = Flow::plain(live.tool_output.trim_end(), width, Ink::Dim);
+    let rows = TextRows::plain(live.tool_output.trim_end(), width, Ink::Dim);
     rows[rows.len().saturating_sub(MAX_OUTPUT_ROWS)..].to_vec()
 }

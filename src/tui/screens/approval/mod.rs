@@ -29,16 +29,16 @@ impl Screen for ApprovalScreen {
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
+            Action::ScrollUp | Action::ScrollDown => self.shift(by),
             _ => self.step(by),
         }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.scroll_by(rows);
+        self.shift(rows);
     }
 
     fn detail(&mut self, way: i64) {
-        self.scroll_by(half(self.seen.1) * way);
+        self.shift(half(self.seen.1) * way);
     }
 }

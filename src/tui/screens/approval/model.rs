@@ -39,7 +39,7 @@ pub struct ApprovalScreen {
     pub seen: (usize, usize),
     /// Whether the end of the change has been on the screen.
     pub ended: bool,
-    /// The row on which each hunk began when last drawn.
+    /// The row at which each change started when last drawn.
     pub starts: Vec<usize>,
     /// Why the last key had no effect.
     pub note: Option<String>,
@@ -49,13 +49,13 @@ pub struct ApprovalScreen {
 
 /// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
 /// what was on the screen before.
-const MIN_VISIBLE_MS: u64 = 600;
+const MEANT: u64 = 600;
 
 impl ApprovalScreen {
     /// Creates the screen with all hunks selected.
     #[must_use]
     pub fn new(branch: BranchId, pending: Arc<PendingApproval>) -> Self {
-        let hunks = match &pending.deed {
+        let hunks = match &pending.effect {
             ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
@@ -87,14 +87,14 @@ impl ApprovalScreen {
 
     /// Whether the screen opened so recently that a key may have been meant for what was there before.
     #[must_use]
-    pub fn just_appeared(&self, now: u64) -> bool {
-        self.appeared_at.is_some_and(|came| now < came.saturating_add(MIN_VISIBLE_MS))
+    pub fn fresh(&self, now: u64) -> bool {
+        self.appeared_at.is_some_and(|came| now < came.saturating_add(MEANT))
     }
 
     /// The selection of each file's hunks.
     #[must_use]
-    pub fn selected_hunks(&self) -> Vec<Vec<bool>> {
-        let files = match &self.pending.deed {
+    pub fn chosen(&self) -> Vec<Vec<bool>> {
+        let files = match &self.pending.effect {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
@@ -104,7 +104,7 @@ impl ApprovalScreen {
 
     /// Whether there are hunks and none is selected.
     #[must_use]
-    pub fn none_selected(&self) -> bool {
+    pub fn nothing(&self) -> bool {
         !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
     }
 
@@ -118,7 +118,7 @@ impl ApprovalScreen {
     /// Moves by hunks and scrolls to the hunk under the cursor; without hunks, scrolls by rows.
     pub fn step(&mut self, by: i64) {
         if self.hunks.is_empty() {
-            return self.scroll_by(by);
+            return self.shift(by);
         }
         let last = i64::try_from(self.hunks.len() - 1).unwrap_or(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
@@ -129,7 +129,7 @@ impl ApprovalScreen {
     }
 
     /// Scrolls by rows.
-    pub fn scroll_by(&mut self, by: i64) {
+    pub fn shift(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
         let here = i64::try_from(self.scroll).unwrap_or(0);
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
@@ -147,7 +147,7 @@ impl ApprovalScreen {
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.pending.tool.clone(), on, verdict: Verdict::Allow };
-        match &self.pending.deed {
+        match &self.pending.effect {
             ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
-    fn ask(deed: ToolEffect) -> ApprovalScreen {
-        let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+    fn ask(effect: ToolEffect) -> ApprovalScreen {
+        let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
         ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(pending))
     }
 
@@ -203,10 +203,10 @@ mod tests {
         let mut ask = ask(ToolEffect::Change(vec![change("src/a.rs", 2), change("src/b.rs", 1)]));
         ask.step(1);
         ask.toggle();
-        assert_eq!(ask.selected_hunks(), [vec![true, false], vec![true]]);
-        assert!(!ask.none_selected());
+        assert_eq!(ask.chosen(), [vec![true, false], vec![true]]);
+        assert!(!ask.nothing());
         ask.hunks.iter_mut().for_each(|taken| taken.taken = false);
-        assert!(ask.none_selected());
+        assert!(ask.nothing());
         let on: Vec<Option<String>> = ask.rules().into_iter().map(|rule| rule.on).collect();
         assert_eq!(on, [Some("src/*".into()), None]);
     }
@@ -215,7 +215,7 @@ mod tests {
     fn command_patterns_keep_the_first_two_words() {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
-        let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
+        let on = |effect| ask(effect).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(ToolEffect::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(ToolEffect::Run(line("ls"))), ["ls"]);
         assert_eq!(on(ToolEffect::Run(line("git -c a=b log"))), ["git -c a=b log"]);

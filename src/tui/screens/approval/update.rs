@@ -16,14 +16,14 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How many bytes of a command's output are kept for the screen.
-const MAX_OUTPUT_BYTES: usize = 16 * 1024;
+const SAID: usize = 16 * 1024;
 
 /// Handles that a call on a branch needs approval, or no longer does (None).
-pub(crate) fn approval_changed(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.tool_output.clear();
     live.asks.clone_from(&pending);
@@ -41,8 +41,8 @@ pub(crate) fn approval_changed(model: &mut Model, branch: BranchId, pending: Opt
 pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.tool_output.push_str(text);
-    if live.tool_output.len() > MAX_OUTPUT_BYTES {
-        let mut from = live.tool_output.len() - MAX_OUTPUT_BYTES / 2;
+    if live.tool_output.len() > SAID {
+        let mut from = live.tool_output.len() - SAID / 2;
         while !live.tool_output.is_char_boundary(from) {
             from += 1;
         }
@@ -88,29 +88,29 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     ask.note = None;
     match decision {
         ToggleHunk => ask.toggle(),
-        Allow | AllowAlways if ask.just_appeared(model.now) => {
-            ask.note = Some("It just appeared: read it first.".into());
+        Allow | AllowAlways if ask.fresh(model.now) => {
+            ask.note = Some("The request just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
-            ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
+            ask.note = Some("You have not seen all of it: Page Down shows the rest, then y approves.".into());
         }
-        Allow if ask.none_selected() => {
+        Allow if ask.nothing() => {
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Allow => {
-            let (branch, index, hunks) = (ask.branch, ask.pending.index, ask.selected_hunks());
-            send_consent(model, (branch, index), Consent::Yes { hunks }, None, out);
+            let (branch, index, hunks) = (ask.branch, ask.pending.index, ask.chosen());
+            give(model, (branch, index), Consent::Yes { hunks }, None, out);
         }
         Deny => {
             let to = (ask.branch, ask.pending.index);
-            send_consent(model, to, Consent::No { why: None }, None, out);
+            give(model, to, Consent::No { why: None }, None, out);
         }
         DenyWithReason => {
             let (branch, index) = (ask.branch, ask.pending.index);
             let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        AllowAlways if ask.pending.deed.steers().is_some() => {
+        AllowAlways if ask.pending.effect.steers().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
@@ -122,7 +122,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
 }
 
 /// Sends the decision to the engine and closes the screen.
-pub(crate) fn send_consent(
+pub(crate) fn give(
     model: &mut Model,
     (branch, index): (BranchId, usize),
     consent: Consent,
@@ -171,7 +171,7 @@ fn describe_rule(rule: &Rule) -> String {
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Rules(rules)) => show_rules(model, rules),
-        result => show_result(model, result),
+        result => show_answer(model, result),
     }
 }
 
@@ -205,7 +205,7 @@ fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 }
 
 /// Removes the selected rule.
-pub(crate) fn remove_rule(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
     send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);

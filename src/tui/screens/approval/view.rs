@@ -6,7 +6,7 @@ use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -15,7 +15,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Below this height of the terminal, the screen covers all of it.
-const MIN_SPLIT_HEIGHT: u16 = 18;
+const LEAST_HEIGHT: u16 = 18;
 
 /// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
@@ -60,7 +60,7 @@ pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
     // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
-        height @ ..MIN_SPLIT_HEIGHT => height,
+        height @ ..LEAST_HEIGHT => height,
         height if wanted > height => height * 2 / 3,
         _ => wanted,
     }
@@ -71,7 +71,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.pending.deed else { break };
+        let ToolEffect::Change(changes) = &ask.pending.effect else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -97,7 +97,7 @@ fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
     }
     let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
     let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
-    let words = format!("{} more rows; the end is:", text::number((below - LAST) as u64));
+    let words = format!("{} more rows; the last rows:", text::number((below - LAST) as u64));
     paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
     let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
     paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
@@ -120,36 +120,40 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.pending.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
-        rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.pending.deed {
+    match &ask.pending.effect {
         ToolEffect::Run(command) => {
-            rows.extend(Flow::plain(&with_length("Run this command", &command.line), width, Ink::Dim));
+            rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
-            rows.extend(full_text(&command.line, width));
+            rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
-            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
             for line in &command.protection {
-                rows.extend(Flow::plain(line, width, Ink::Dim));
+                rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }
         ToolEffect::Foreign { server, tool, looks } => {
-            // Above the call, because its arguments may fill the screen.
-            rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
+            // Above the call: its arguments may fill the screen.
+            rows.extend(TextRows::plain(
+                &format!("Call a tool of the MCP server {server}. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
-                rows.extend(Flow::plain(says, width, Ink::Text));
+                rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = pretty_json(&ask.pending.args);
-            rows.extend(full_text(&with_length(&format!("{server}: {tool}"), &args), width));
-            rows.extend(full_text(&args, width));
+            let args = laid_out(&ask.pending.args);
+            rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
+            rows.extend(whole(&args, width));
         }
-        ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Look { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
@@ -158,11 +162,11 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             } else {
                 format!("{} lines added", text::number(more as u64))
             };
-            let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
+            let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
-            rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.pending.deed.steers() {
-                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            rows.extend(TextRows::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.pending.effect.steers() {
+                rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }
     }
@@ -171,22 +175,22 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
 }
 
 /// A heading for a text, with the text's length if that is not obvious.
-fn with_length(words: &str, text: &str) -> String {
+fn headed(words: &str, text: &str) -> String {
     length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
 }
 
 /// Wraps a text so that no part of it can be hidden.
-fn full_text(raw: &str, width: usize) -> Vec<Line> {
+fn whole(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
 
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
-    Flow::plain(&row.to_text(), width, ink)
+    TextRows::plain(&row.to_text(), width, ink)
 }
 
 /// Pretty-prints JSON arguments without changing their strings; text that is not JSON is returned unchanged.
-fn pretty_json(args: &str) -> String {
+fn laid_out(args: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(args);
     read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
 }
@@ -198,7 +202,7 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
         _ => "changed",
     };
     let mut rows = vec![Line::new()];
-    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows.extend(TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
     rows
 }
 

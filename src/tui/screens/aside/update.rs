@@ -51,7 +51,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
 }
 
 /// Handles a new state of the answer.
-pub(crate) fn answer_changed(model: &mut Model, view: AsideView) {
+pub(crate) fn arrived(model: &mut Model, view: AsideView) {
     let Some(pane) = pane(model) else { return };
     let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
     if pane.run != Some(view.run) && !fresh {
@@ -73,7 +73,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Keeps the question and its answer as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
-        return model.status.say(Severity::Notice, "Only a side question can be kept this way.", model.now);
+        return model.status.say(Severity::Notice, "Only a side question can be kept as a branch.", model.now);
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
@@ -84,6 +84,11 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        _ => model.status.say(Severity::Trouble, "The answer is still arriving: wait for it, or leave.", model.now),
+        _ => model.status.say(
+            Severity::Trouble,
+            "The answer is still arriving: wait for it, or close it with \
+            Esc.",
+            model.now,
+        ),
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -49,9 +49,9 @@ pub(crate) fn draw(
     let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);
     let mut rows = vec![Line::of(Ink::You, "you")];
-    rows.extend(Flow::plain(pane.question.trim(), wide, Ink::Text));
+    rows.extend(TextRows::plain(pane.question.trim(), wide, Ink::Text));
     rows.push(Line::new());
-    rows.extend(Flow::plain(&account(look, pane), wide, Ink::Dim));
+    rows.extend(TextRows::plain(&account(look, pane), wide, Ink::Dim));
     rows.push(Line::new());
     let over = pane.card.is_some();
     let words = if over {
@@ -60,13 +60,13 @@ pub(crate) fn draw(
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
     let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
-    rows.extend(cache.rows(of, room, || Flow::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
+    rows.extend(cache.rows(of, room, || TextRows::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
     if let Some(failure) = &pane.failure {
-        rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
+        rows.extend(TextRows::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::highlighted_lines(look.theme, rows.iter().skip(from), cache, within, buf);
+    paint::colored_lines(look.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)
@@ -78,7 +78,7 @@ fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
-        None if pane.run.is_none() => "Preparing its context.".to_owned(),
+        None if pane.run.is_none() => "Preparing the context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
             format!("{} so far{dot}{tokens} est. tokens{cost}", look.theme.glyphs.running)

@@ -79,7 +79,7 @@ impl Screen for HistoryScreen {
     }
 
     fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view_diff::screen(look, self, area, buf);
+        self.seen = view_diff::draw_history(look, self, area, buf);
         Vec::new()
     }
 

@@ -15,7 +15,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
@@ -31,7 +31,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
         (CallsPending::History, Ok(Answer::History(history))) => {
             model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
         }
-        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_result(model, result),
+        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_answer(model, result),
     }
 }
 

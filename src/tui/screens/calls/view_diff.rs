@@ -18,7 +18,7 @@ use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -53,7 +53,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let words =
-            [(Action::Open, "its history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
+            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -64,7 +64,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let (list, detail) = split(inside);
     if view.entries.is_empty() {
         let words = "Every item is included or left out as before.";
-        return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+        return paint::lines(look.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
@@ -189,19 +189,19 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
 /// The details of a difference: what changed, its causes, and the reasons before and after.
 fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
-    let mut rows = Flow::plain(&delta.title, room, Ink::Text);
+    let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
-    rows.extend(Flow::plain(&words, room, Ink::Dim));
+    rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
         rows.extend(cause_rows(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No known act or rule caused this.", room, Ink::Dim));
+        rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
-            rows.extend(Flow::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
         }
     }
     rows
@@ -210,28 +210,33 @@ fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Lin
 /// A cause: `by you: You pinned it. (14:02)`
 fn cause_rows(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
-    Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
+    TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
-    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
+    place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
 /// How the newest calls sent an item, for the details in the request overlay.
-pub(crate) fn recent_history(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(RECENT_SPANS) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
-        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
-        rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+        let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
+        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
 
-/// Draws an item's history. Returns its number of rows and the height of its view.
-pub(crate) fn screen(look: &ViewContext<'_>, screen: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+/// The history of an item. Returns its rows and the visible rows.
+pub(crate) fn draw_history(
+    look: &ViewContext<'_>,
+    screen: &HistoryScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
     paint::clear(area, buf);
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
@@ -261,19 +266,19 @@ fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
         rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
-        rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
+        rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
-        rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
+        rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
             rows.extend(cause_rows(look, cause, room));
         }
         rows.push(Line::new());
     }
     if !history.steps.is_empty() {
-        rows.push(Line::of(Ink::Heading, "Changes to it"));
+        rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
-        rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+        rows.extend(TextRows::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
     }
     rows
 }

@@ -11,7 +11,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Compares the current branch with the branch selected in the panel, or else with an obvious other one.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -48,7 +48,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
     match exact.or_else(begins).map(|branch| branch.id) {
         Some(id) if id == session.current => {
-            model.status.say(Severity::Trouble, "That is the current branch; name another one.", model.now);
+            model.status.say(Severity::Trouble, "That is the current branch; name another branch.", model.now);
         }
         Some(id) => open(model, id, out),
         None => {
@@ -72,7 +72,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 view.compared = Some(compared);
             }
         }
-        Ok(answer) => show_result(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<CompareView>(|view| view.ticket == ticket);
             show_failure(model, &failure);
@@ -89,7 +89,7 @@ pub(crate) fn enter(model: &mut Model) {
         view.show(plans);
         model.layers.push(view);
     } else {
-        let text = "Plans can be compared only where both branches made a call.";
+        let text = "Plans can be compared only if both branches have made a call.";
         model.status.say(Severity::Notice, text, model.now);
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Merges the result of the focused branch into the other branch.
-pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn return_result(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);

@@ -171,7 +171,7 @@ pub enum EditorPending {
     List,
     /// To change an item; the list is loaded again afterwards.
     Change,
-    /// To plan the next call under a policy.
+    /// To plan the next request under a policy.
     TryPolicy,
 }
 

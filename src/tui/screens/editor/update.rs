@@ -22,7 +22,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use tui_textarea::CursorMove;
 
 /// Handles Esc among module summaries: stops one that is being written, or else closes the editor.
@@ -81,18 +81,18 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, items))) => store_items(model, ticket, kind, items),
+        (EditorPending::List, Ok(Answer::Editables(kind, items))) => arrived(model, ticket, kind, items),
         (EditorPending::List, Err(failure)) => {
             model.layers.close::<EditorScreen>(|screen| screen.loading == Some(ticket));
             show_failure(model, &failure);
         }
-        (EditorPending::List, result) => show_result(model, result),
+        (EditorPending::List, result) => show_answer(model, result),
         (EditorPending::Change, result) => changed(model, ticket, result, out),
         (EditorPending::TryPolicy, result) => trial(model, ticket, result),
     }
 }
 
-fn store_items(model: &mut Model, ticket: u64, kind: EditableKind, items: Vec<Editable>) {
+fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, items: Vec<Editable>) {
     for screen in model.layers.all_mut::<EditorScreen>() {
         if screen.kind == kind && screen.loading == Some(ticket) {
             return screen.fill(items);
@@ -111,7 +111,7 @@ pub(crate) fn edit(model: &mut Model) {
         let text = match screen.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
             EditableKind::Summaries => "No summaries are in use here; draft one first.",
-            EditableKind::Modules => "No module summaries yet; /capsule PATH makes one.",
+            EditableKind::Modules => "No module summaries yet; /capsule PATH writes one.",
             EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }

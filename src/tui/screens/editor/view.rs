@@ -17,7 +17,7 @@ use crate::domain::summary::versions::{Editability, Editable, EditableKind, Vers
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -43,7 +43,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
     }
     if screen.items.is_empty() {
         let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(look, screen.kind) };
-        let mut rows = Flow::plain(&words, usize::from(body.width).max(1), Ink::Dim);
+        let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
         rows.extend(said(look));
         paint::lines(look.theme, &rows, body, buf);
         return (0, 0);
@@ -82,11 +82,11 @@ fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
         words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
     }
     let project = match screen.kind {
-        EditableKind::Rules => vec![(Action::SwitchThing, "include or leave out")],
+        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include")],
         EditableKind::Skills => {
-            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "list out or in")]
+            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
         }
-        EditableKind::Modules => vec![(Action::RenewThing, "write again")],
+        EditableKind::Modules => vec![(Action::RenewThing, "rewrite")],
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
     };
     let plain = matches!(screen.kind, EditableKind::Rules | EditableKind::Skills);
@@ -94,7 +94,7 @@ fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
         words.splice(0..usize::from(screen.kind == EditableKind::Skills), project);
     }
     let versioned =
-        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
     let stops = screen.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
@@ -205,7 +205,7 @@ fn item(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     if area.height >= 8 {
         // Module summaries need a third row, which says why a summary is stale.
         let rows = if item.kind == EditableKind::Modules { 3 } else { 2 };
-        head.extend(Flow::plain(&heading(item), width, Ink::Heading).into_iter().take(rows));
+        head.extend(TextRows::plain(&heading(item), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
         // The row stays empty when there is no notice, so that the text does not move.
@@ -214,7 +214,7 @@ fn item(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
         head.extend(said(look));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
-    head.extend(Flow::plain(&versions(look, screen, item), width, Ink::Dim).into_iter().take(most));
+    head.extend(TextRows::plain(&versions(look, screen, item), width, Ink::Dim).into_iter().take(most));
     let mut below = trial(look, screen, item, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(look.theme, &head, area, buf);
@@ -297,9 +297,9 @@ fn body(screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
     match screen.other() {
         Some(other) => diff_rows(other, shown, width),
         None if matches!(item.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
-            Flow::exact(&shown.text, width, Ink::Text)
+            TextRows::exact(&shown.text, width, Ink::Text)
         }
-        None => Flow::all(&shown.text, width, Ink::Text),
+        None => TextRows::all(&shown.text, width, Ink::Text),
     }
 }
 
@@ -322,7 +322,7 @@ fn diff_rows(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let changes: Vec<usize> =
         all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
-        return Flow::plain("No differences.", width, Ink::Dim);
+        return TextRows::plain("No differences.", width, Ink::Dim);
     }
     let mut rows = Vec::new();
     let mut skipped = 0;
@@ -342,7 +342,7 @@ fn diff_rows(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
             ChangeTag::Delete => ('-', Ink::Excluded),
             ChangeTag::Insert => ('+', Ink::Good),
         };
-        rows.extend(Flow::exact(&format!("{sign} {text}"), width, ink));
+        rows.extend(TextRows::exact(&format!("{sign} {text}"), width, ink));
     }
     push_unchanged(&mut rows, &mut skipped, width);
     rows
@@ -351,7 +351,7 @@ fn diff_rows(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
 fn push_unchanged(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     if *skipped > 0 {
         let lines = text::counted(*skipped as u64, "line");
-        rows.extend(Flow::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
+        rows.extend(TextRows::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
     }
     *skipped = 0;
 }
@@ -371,11 +371,12 @@ fn trial(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: 
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
     };
-    rows.extend(Flow::plain(&words, width, Ink::Text));
+    rows.extend(TextRows::plain(&words, width, Ink::Text));
     rows
 }
 
-/// `The next call under it: 4,980 est. tokens instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
+/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
+/// items, removes 4.`
 fn describe_preview(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
@@ -394,5 +395,8 @@ fn describe_preview(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigure
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
     let cached = made.same_words();
-    format!("The next request with it: {est} of {room} tokens {label}{before}, cached {cached}{cost}; {items}.")
+    format!(
+        "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
+        {items}."
+    )
 }

@@ -4,7 +4,7 @@
 use crate::tui::chat::model::slash;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -23,7 +23,7 @@ const WRITING: [(&str, &str); 8] = [
     ("Alt+D", "Delete the word after the cursor."),
     ("Ctrl+K", "Delete to the end of the line."),
     ("Ctrl+X, Ctrl+Y", "Cut the selection; paste what was cut or deleted."),
-    ("Shift and a movement", "Select."),
+    ("Shift + movement key", "Select."),
 ];
 
 /// Common tasks, with the actions that do them.
@@ -41,7 +41,7 @@ const TASKS: &[(&str, &[Action])] = &[
     ("Summarize older turns.", &[Action::Draft]),
     ("Search this conversation, or all messages. See the whole tree.", &[Action::Filter, Action::Find, Action::Tree]),
     ("Choose a model.", &[Action::Models]),
-    ("See the tool calls. Approve a call that waits.", &[Action::Traces, Action::AnswerTool]),
+    ("See the tool calls. Approve a pending call.", &[Action::Traces, Action::AnswerTool]),
     ("Find any other action by its name.", &[Action::Palette]),
 ];
 
@@ -108,7 +108,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let taken = text::width(keys);
     let beside = taken <= KEYS && room >= 24;
     let mut rows = Vec::new();
-    let words = Flow::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
+    let words = TextRows::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
     let indent = if beside { KEYS + 3 } else { 5 };
     let mut first = Line::of(Ink::Accent, &format!("  {keys}"));
     let mut words = words.into_iter();

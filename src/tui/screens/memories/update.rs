@@ -16,7 +16,7 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 
 /// Handles the answers to the requests of the list.
 pub(crate) fn answered(
@@ -27,10 +27,10 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (MemoriesPending::List, Ok(Answer::Memories(all))) => fill_list(model, ticket, &all),
+        (MemoriesPending::List, Ok(Answer::Memories(all))) => arrived(model, ticket, &all),
         (MemoriesPending::List, Err(failure)) => screens::picker::update::failed(model, ticket, &failure),
         (MemoriesPending::Change, Ok(answer)) => changed(model, &answer, out),
-        (MemoriesPending::List | MemoriesPending::Change, result) => show_result(model, result),
+        (MemoriesPending::List | MemoriesPending::Change, result) => show_answer(model, result),
     }
 }
 
@@ -60,7 +60,7 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Fills the list: suggested memories first, then confirmed and dismissed ones, each newest first.
-fn fill_list(model: &mut Model, ticket: u64, all: &[Memory]) {
+fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
     let rank = |memory: &Memory| match memory.status {
         MemoryStatus::Suggested => 0,
         MemoryStatus::Confirmed => 1,

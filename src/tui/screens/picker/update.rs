@@ -16,7 +16,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, send, show_failure, show_result};
+use crate::tui::update::effects::{run_next, send, show_answer, show_failure};
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
@@ -24,7 +24,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
         (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => fill_sessions(model, ticket, &cards),
         (PickerPending::Models, Ok(Answer::Models(by_profile))) => fill_models(model, ticket, by_profile),
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
-        (PickerPending::Sessions | PickerPending::Models, result) => show_result(model, result),
+        (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
     }
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
         return crate::tui::screens::memories::update::manage(model, edit, out);
     }
     if picker.kind == Kind::Rules && edit == ListEdit::Delete {
-        return crate::tui::screens::approval::update::remove_rule(model, out);
+        return crate::tui::screens::approval::update::take_off(model, out);
     }
     if picker.kind != Kind::Sessions {
         return;

@@ -34,12 +34,12 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     }
     let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
     if picker.loading {
-        line.push(Ink::Dim, &format!("  {} looking", look.theme.glyphs.running));
+        line.push(Ink::Dim, &format!("  {} searching", look.theme.glyphs.running));
     }
     paint::line(look.theme, &line, inside, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     if picker.shown.is_empty() && !picker.loading {
-        paint::line(look.theme, &Line::of(Ink::Dim, "  nothing matches"), list, buf);
+        paint::line(look.theme, &Line::of(Ink::Dim, "  no matches"), list, buf);
     }
     entries(look, picker, list, buf);
 }
@@ -60,10 +60,12 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
         let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
         let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
-        let room = usize::from(row.width).saturating_sub(value.width() + 3);
+        // One column of padding on the right.
+        let padded = Rect { width: row.width.saturating_sub(1), ..row };
+        let room = usize::from(padded.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        paint::pair(look.theme, &highlighted(ink, &label, marks), &value, row, buf);
+        paint::pair(look.theme, &highlighted(ink, &label, marks), &value, padded, buf);
         look.item(row, at);
         if at == picker.cursor {
             paint::select(look.theme, row, buf);

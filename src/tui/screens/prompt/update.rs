@@ -36,7 +36,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
         }
         Purpose::Refuse(branch, index) => {
-            approval::update::send_consent(model, (branch, index), Consent::No { why: Some(text) }, None, out);
+            approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
         }
         Purpose::NewSession => {
             send(

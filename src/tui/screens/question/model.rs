@@ -53,7 +53,7 @@ pub enum Act {
     ReplayModel(RunId),
     /// Chooses an item to leave out of a repeated call.
     ReplayWithout(RunId),
-    /// Trusts the folder or not.
+    /// Trusts the folder, or stops trusting it.
     Trust(bool),
     /// Allows the MCP servers named in the folder's file with this digest, or not.
     FolderServers(Hash, bool),

@@ -61,9 +61,9 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Redraft => summaries::update::redraft(model, out),
         Act::Forget => drop(model.layers.pop()),
         Act::Always(branch, index, scope, rule) => {
-            let hunks = model.layers.all::<ApprovalScreen>().next_back().map(ApprovalScreen::selected_hunks);
+            let hunks = model.layers.all::<ApprovalScreen>().next_back().map(ApprovalScreen::chosen);
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
-            approval::update::send_consent(model, (branch, index), yes, Some((scope, rule)), out);
+            approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
         Act::FolderServers(digest, yes) => tools::update::decide_file(model, digest, yes, out),
         Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),

@@ -102,7 +102,7 @@ impl Column {
 pub enum RacePending {
     /// To list the items of a stored call, of which one will be left out.
     Items(RunId),
-    /// To repeat a stored call.
+    /// To replay a stored call.
     Replay,
     /// To create a branch for each of these settings and then send this text on all of them.
     Branches(Vec<Overrides>, String),

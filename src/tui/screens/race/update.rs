@@ -25,7 +25,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 
 /// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -35,7 +35,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_result(model, result),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     model.layers.push(Question {
         title: "Repeat this call?".to_owned(),
         words: vec![
-            format!("It went to {name}. The answer arrives on a scratch branch; nothing changes here."),
+            format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change."),
             CAUTION.to_owned(),
         ],
         choices: vec![
@@ -172,7 +172,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let race = screen.of == AnswerRelations::Race;
     let others = if race { screen.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
-        let text = "Other answers are still arriving: wait, or leave and keep all of them.";
+        let text = "Other answers are still arriving: wait for them, or keep all of them with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
@@ -188,7 +188,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = screen.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
-        let text = "The answer is still arriving: wait for it, or leave.";
+        let text = "The answer is still arriving: wait for it, or close it with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     screen.columns.remove(screen.cursor);
@@ -203,7 +203,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &screen.of else {
-        let text = "Only a call that was repeated without an item can show that the item mattered.";
+        let text = "This works only for a call that was repeated without an item.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let (origin, atom) = (*origin, *atom);
@@ -216,13 +216,13 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     };
     if branch.overrides.mattered.contains(&atom) {
-        return model.status.say(Severity::Notice, "It is suggested already.", model.now);
+        return model.status.say(Severity::Notice, "This pin is already suggested.", model.now);
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
-    model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+    model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 
 /// Inserts `/race` and two modes before the message in the composer.
@@ -234,7 +234,7 @@ pub(crate) fn start(model: &mut Model) {
     }
     let text = model.composer.draft().text;
     if text.contains('\n') {
-        let text = "A race takes a question of one line; your message is unchanged.";
+        let text = "A race accepts only one line; your message is unchanged.";
         return model.status.say(Severity::Notice, text, model.now);
     }
     let line = format!("/race mode:off mode:heavy {text}");

@@ -8,7 +8,7 @@ use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey as Rows};
@@ -36,7 +36,7 @@ pub(crate) fn draw(
         let line = view_accepted::hint_line(look, When::Trials, &hints(screen), usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
-    let mut caution = Flow::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
+    let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
     paint::lines(look.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
@@ -58,7 +58,7 @@ pub(crate) fn draw(
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = screen.scroll.min(rows.len().saturating_sub(page));
-        paint::highlighted_lines(look.theme, rows.iter().skip(from), cache, below, buf);
+        paint::colored_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
@@ -78,7 +78,7 @@ fn hints(screen: &RaceScreen) -> Vec<(Action, &'static str)> {
         AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
     };
     if matches!(screen.of, AnswerRelations::Replay { without: Some(_), .. }) {
-        words.insert(0, (Action::Mattered, "it mattered"));
+        words.insert(0, (Action::Mattered, "suggest as pin"));
     }
     words.extend([(Action::NextPane, "next"), (Action::Discard, "archive"), (Action::Down, "scroll")]);
     words
@@ -143,10 +143,10 @@ fn rows(
     wanted: &mut Vec<NodeId>,
 ) -> Rc<Vec<Line>> {
     let room = width.saturating_sub(1).max(1);
-    let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
+    let plain = |words: &str, ink: Ink| Rc::new(TextRows::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
-        cache.rows(of, room, || Flow::drawn(words, usize::from(room), Ink::Text, look.markdown()))
+        cache.rows(of, room, || TextRows::drawn(words, usize::from(room), Ink::Text, look.markdown()))
     };
     if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);

@@ -49,7 +49,7 @@ pub enum Row {
 /// The state of a request that was edited by hand.
 #[derive(Clone, Debug)]
 pub struct EditedRequest {
-    /// The body that was edited.
+    /// The original body.
     pub base: Arc<str>,
     /// Tokens, budget, and number of messages that differ from the plan; None until the engine has counted them.
     pub counted: Option<(u32, u32, u32)>,

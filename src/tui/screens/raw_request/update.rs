@@ -16,7 +16,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
@@ -24,10 +24,10 @@ use tui_textarea::CursorMove;
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
     use RawRequestPending as P;
     match (pending, result) {
-        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => show_body(model, branch, draft, edit, *found),
+        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => arrived(model, branch, draft, edit, *found),
         (P::Count(digest), Ok(Answer::Weighed(found))) => counted(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
-        (P::Body { .. } | P::Count(_), result) => show_result(model, result),
+        (P::Body { .. } | P::Count(_), result) => show_answer(model, result),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn leave(model: &mut Model) {
 }
 
 /// Handles the body: shows it, or opens it for editing.
-fn show_body(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
         message: part.message as usize,

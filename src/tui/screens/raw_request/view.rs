@@ -67,7 +67,7 @@ fn rendered(unit: &str) -> (String, bool) {
     (shown.as_str().to_owned(), marked)
 }
 
-/// Breaks bytes into rows of at most `room` columns: after line ends, otherwise after a space, otherwise anywhere.
+/// Breaks bytes into rows of at most `room` columns: after line ends, else after a space, else anywhere.
 fn break_rows(
     body: &str,
     whole: Range<usize>,
@@ -245,7 +245,7 @@ fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, 
     let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
     if tokens > of {
         let words = format!(
-            "{figures}: {} over the limit, the server would refuse it{tail}",
+            "{figures}: {} over the limit, the server would reject it{tail}",
             text::number((tokens - of).into())
         );
         return paint::cut(look.theme, Ink::Danger, &words, room);

@@ -20,7 +20,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How long the cursor must rest before a preview is requested, in milliseconds.
@@ -43,7 +43,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Unused, _) => set_unused(model, &[]),
         (RequestPending::Steps(_), Err(_)) => {}
         (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
-            show_result(model, result);
+            show_answer(model, result);
         }
     }
 }

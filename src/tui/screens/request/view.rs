@@ -13,7 +13,7 @@ use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -157,7 +157,7 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     match &overlay.content {
         None => below = Some(Line::of(Ink::Dim, "Planning the request")),
         Some(Content::Blocked(blocked)) => {
-            let lines = Flow::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
+            let lines = TextRows::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
             for (line, row) in lines.iter().zip(rows.by_ref().take(2)) {
                 paint::line(look.theme, line, row, buf);
             }

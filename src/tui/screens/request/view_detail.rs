@@ -11,7 +11,7 @@ use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::ViewContext;
@@ -33,11 +33,11 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     if overlay.on_tools() {
         let words = "Tool definitions are sent with every request. Enter lists the tools with their tokens.";
-        return Flow::plain(words, room, Ink::Accent);
+        return TextRows::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = selection(look, overlay, room);
-    rows.extend(Flow::plain(&row.reason.sentence(), room, Ink::Accent));
+    rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(look, overlay, row, room));
     rows.extend(unused(look, overlay, row, room));
     if overlay.selection.is_empty() {
@@ -45,24 +45,24 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     if breaks_at(look, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
-        rows.extend(Flow::plain(words, room, Ink::Text));
+        rows.extend(TextRows::plain(words, room, Ink::Text));
     }
-    rows.extend(Flow::plain(&source(look, row, overlay.details), room, Ink::Dim));
+    rows.extend(TextRows::plain(&source(look, row, overlay.details), room, Ink::Dim));
     rows.extend(origin(look, row, room));
     if overlay.details {
-        rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
         for step in steps.into_iter().flatten().rev().take(STEPS) {
-            rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
         }
         let recent_history = overlay.selected_atom().and_then(|atom| overlay.recent_history.get(&atom.key()));
-        rows.extend(recent_history.map(|history| view_diff::recent_history(look, history, room)).unwrap_or_default());
+        rows.extend(recent_history.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
         rows.extend(view_figures::rows(look, overlay, room));
     }
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
-        rows.extend(Flow::plain(&words, room, Ink::Dim));
+        rows.extend(TextRows::plain(&words, room, Ink::Dim));
         rows.push(Line::new());
     }
     let found = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
@@ -70,10 +70,10 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
             let of = CacheKey::Address(text.as_ptr().addr(), text.len());
-            let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
+            let wrapped = cache.rows(of, width, || TextRows::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
-        None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
+        None => rows.extend(TextRows::plain(&row.title, room, Ink::Dim)),
     }
     rows
 }
@@ -81,14 +81,14 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
 fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
-        format!("Every request contains its name, description and arguments: {tokens} tokens.")
+        format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
     } else {
         format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
     };
-    let mut rows = Flow::plain(&words, room, Ink::Accent);
+    let mut rows = TextRows::plain(&words, room, Ink::Accent);
     let turn = if tool.on { "off" } else { "on again" };
-    rows.extend(Flow::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
-    rows.extend(Flow::plain("Enter shows its description.", room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
+    rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
     rows
 }
 
@@ -107,7 +107,7 @@ fn selection(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
         key(Action::ExcludeOnce),
         key(Action::IncludeOnce)
     );
-    let mut rows = Flow::plain(&words, room, Ink::Pinned);
+    let mut rows = TextRows::plain(&words, room, Ink::Pinned);
     rows.extend(preview_of_action(look, overlay, room));
     rows.push(Line::new());
     rows
@@ -123,23 +123,23 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         Some(remedy) => {
             let key = look.model.keys.key_named(&remedy.action);
             let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
-            rows.extend(Flow::plain(&words, room, Ink::Text));
+            rows.extend(TextRows::plain(&words, room, Ink::Text));
         }
         None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
     }
     if *needed > 0 && !known {
         let words = format!("Needs {} tokens more than are free.", text::short(u64::from(*needed)));
-        rows.extend(Flow::plain(&words, room, Ink::Text));
+        rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
 }
 
-/// That no answer used a row, and the key that leaves it out.
+/// A note that no answer used a row, and the key that excludes it.
 fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
     let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
     let words = format!("Item {}. {} {does}.", item.to_text(), look.key_in(action, When::Overlay));
-    Flow::plain(&words, room, Ink::Text)
+    TextRows::plain(&words, room, Ink::Text)
 }
 
 /// The preview of the action on the selected items.
@@ -148,10 +148,10 @@ fn preview_of_action(look: &ViewContext<'_>, overlay: &RequestScreen, room: usiz
     let Some(previewed) = &preview.action else { return Vec::new() };
     let key = look.key_in(previewed.action, When::Overlay);
     match &preview.outcome {
-        None => Flow::plain(&format!("Previewing {key}"), room, Ink::Dim),
-        Some(Err(why)) => Flow::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
+        None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
+        Some(Err(why)) => TextRows::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
         Some(Ok(found)) => match &found.result {
-            Err(why) => Flow::plain(&format!("{key}: no request would fit: {why}"), room, Ink::Danger),
+            Err(why) => TextRows::plain(&format!("{key}: no request would fit: {why}"), room, Ink::Danger),
             Ok(figures) => {
                 let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
@@ -169,21 +169,21 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
     if more == 0 && less == 0 && figures.changed == 0 {
-        return Flow::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
+        return TextRows::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
     }
     let brings = match more {
         0 => format!("{start}Adds no item"),
         _ => format!("{start}Adds {} tokens", number(more_tokens)),
     };
     let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
-    let mut rows = Flow::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
+    let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
     let becomes = look.theme.glyphs.becomes;
     let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
     let changed = match figures.changed {
         0 => String::new(),
         n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
     };
-    rows.extend(Flow::plain(&format!("{whole}{changed}"), room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("{whole}{changed}"), room, Ink::Dim));
     rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
     if more > 1 {
         rows.push(Line::of(Ink::Dim, "Adds:"));
@@ -218,13 +218,13 @@ fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
     let messages = text::counted(origin.sources.len() as u64, "message");
-    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
+    let mut rows = TextRows::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
     if look.stale(origin) {
         let key = look.key_in(Action::Compare, When::Branches);
         let words = format!(
             "Stale: the other branch has new messages. {key} in Branches compares them; pick the result again."
         );
-        rows.extend(Flow::plain(&words, room, Ink::Warn));
+        rows.extend(TextRows::plain(&words, room, Ink::Warn));
     }
     rows
 }

@@ -4,7 +4,7 @@
 use super::model::{Content, RequestScreen};
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::ViewContext;
@@ -53,6 +53,6 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     }
     words.push(ids);
     let mut rows = vec![Line::new()];
-    rows.extend(words.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+    rows.extend(words.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
     rows
 }

@@ -12,7 +12,7 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use crate::tui::update::session;
 
 /// How many messages are requested at most.
@@ -27,8 +27,8 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SearchPending::Find, Ok(Answer::Found(found))) => show_found(model, ticket, Ok(*found)),
-        (SearchPending::Find, Err(failure)) => show_found(model, ticket, Err(failure)),
+        (SearchPending::Find, Ok(Answer::Found(found))) => arrived(model, ticket, Ok(*found)),
+        (SearchPending::Find, Err(failure)) => arrived(model, ticket, Err(failure)),
         (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
             go_to(model, Some(node));
@@ -42,7 +42,7 @@ pub(crate) fn answered(
             model.layers.clear();
             show_failure(model, &failure);
         }
-        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_result(model, result),
+        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_answer(model, result),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Shows the messages found, or why the search failed.
-fn show_found(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(screen) = model.layers.all_mut::<SearchScreen>().find(|screen| screen.ticket == ticket) else { return };
     match result {
         Ok(found) => screen.fill(found),

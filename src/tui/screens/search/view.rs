@@ -100,9 +100,9 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !screen.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "No message matches all of it.")];
+        return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
-    let mut rows = text::markdown::Flow::plain(
+    let mut rows = text::markdown::TextRows::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \
             next to each other. Filters go on the same line:",
         width,

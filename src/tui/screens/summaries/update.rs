@@ -16,7 +16,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 
 /// Handles the answers to the requests of these screens.
@@ -46,7 +46,7 @@ pub(crate) fn answered(
             reload_list(model, out);
         }
         (P::Stop, _) => {}
-        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_result(model, result),
+        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_answer(model, result),
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
         }
         DraftDecision::Reject if loss(&draft).is_some() => {
-            confirm(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
+            confirm(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
         DraftDecision::Reject => reject(model, branch, out),
         DraftDecision::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
@@ -136,9 +136,9 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
 fn loss(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
-        SummarySource::Llm => Some("A model wrote it; writing it again costs another call."),
+        SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
         SummarySource::Extractive if draft.summary.kept.is_empty() => None,
-        SummarySource::Extractive => Some("You selected what it keeps; you would have to select that again."),
+        SummarySource::Extractive => Some("Your selection of kept sentences will be lost."),
     }
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.layers.top::<DraftScreen>().and_then(|screen| screen.draft.clone());
     match draft.filter(|draft| draft.summary.source == SummarySource::User) {
         Some(draft) => {
-            confirm(model, &draft, "Write it again?", "yes, another draft takes its place", Act::Redraft);
+            confirm(model, &draft, "Rewrite the draft?", "yes, replace it with a new draft", Act::Redraft);
         }
         None => redraft(model, out),
     }
@@ -197,7 +197,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
 }
 
 /// Handles that a draft arrived, changed, or was removed (None).
-pub(crate) fn draft_changed(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
@@ -260,7 +260,7 @@ pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Loads the list again if it is open.
 pub(crate) fn reload_list(model: &mut Model, out: &mut Vec<Cmd>) {
-    let branch = model.layers.all::<SummaryList>().next().map(|accepted| accepted.branch);
+    let branch = model.layers.all::<SummaryList>().next().map(|list| list.branch);
     if let Some(branch) = branch {
         send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
     }
@@ -268,17 +268,17 @@ pub(crate) fn reload_list(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Fills the list.
 fn fill_list(model: &mut Model, cards: Vec<SummaryCard>) {
-    if let Some(accepted) = model.layers.all_mut::<SummaryList>().next() {
-        accepted.fill(cards);
+    if let Some(list) = model.layers.all_mut::<SummaryList>().next() {
+        list.fill(cards);
     }
 }
 
 /// Takes back the selected summary, or the newest summary of the shown draft's kind.
-pub(crate) fn take_back_summary(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
-    let (branch, act) = if let Some(accepted) = model.layers.top::<SummaryList>() {
-        let Some(card) = accepted.selected() else { return };
-        (accepted.branch, SummaryAct::TakeBack { summary: card.summary.id })
+    let (branch, act) = if let Some(list) = model.layers.top::<SummaryList>() {
+        let Some(card) = list.selected() else { return };
+        (list.branch, SummaryAct::TakeBack { summary: card.summary.id })
     } else if let Some(screen) = model.layers.top::<DraftScreen>() {
         let kind = screen.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
         (screen.branch, SummaryAct::UndoLevel { kind })
@@ -301,8 +301,8 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
             (screen.branch, act)
         })
     } else {
-        let accepted = model.layers.top::<SummaryList>();
-        accepted.and_then(|accepted| Some((accepted.branch, accepted.selected()?))).map(|(branch, card)| {
+        let list = model.layers.top::<SummaryList>();
+        list.and_then(|list| Some((list.branch, list.selected()?))).map(|(branch, card)| {
             let by = if card.summary.source == SummarySource::Llm {
                 SummaryAuthor::Model
             } else {

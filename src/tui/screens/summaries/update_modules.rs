@@ -57,8 +57,7 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     any
 }
 
-/// Handles that a module summary ended. Returns its result unless a person stopped it; then its failure is reported
-/// here as a notice.
+/// A module summary ended; returns its result, unless the user stopped it: that is not a failure and is reported here.
 pub(crate) fn finished(
     model: &mut Model,
     ticket: u64,

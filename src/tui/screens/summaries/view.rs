@@ -15,7 +15,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -132,7 +132,7 @@ fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
         _ => "by the model",
     };
     let words: &[(Action, &str)] = if screen.draft.is_none() {
-        &[(Action::Leave, "stop"), (Action::Draft, "leave; it continues")]
+        &[(Action::Leave, "stop"), (Action::Draft, "leave; writing continues")]
     } else {
         &[
             (Action::AcceptDraft, "accept"),
@@ -155,10 +155,10 @@ fn progress(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<L
     let mut rows = vec![Line::new()];
     let making = look.model.drafts.making.get(&screen.branch);
     let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
-    rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
+    rows.extend(TextRows::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
     let calm = "You can keep writing in the meantime. A summary is used only after you accept it.";
-    rows.extend(Flow::plain(calm, width.max(1), Ink::Dim));
+    rows.extend(TextRows::plain(calm, width.max(1), Ink::Dim));
     rows
 }
 
@@ -193,7 +193,7 @@ fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     if summary.parent.is_some() {
         by = format!("{by}{dot}replaces the summary in use");
     }
-    let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
+    let two = |words: &str, ink: Ink| TextRows::plain(words, width.max(1), ink).into_iter().take(2);
     let mut rows = vec![sum];
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
@@ -277,7 +277,7 @@ fn text_of(
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
-        Flow::all(body, usize::from(width), Ink::Text)
+        TextRows::all(body, usize::from(width), Ink::Text)
     });
     let page = usize::from(room.height);
     let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
@@ -329,7 +329,7 @@ fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
             let ink = speaker(message.role);
             rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
             let end = message.text.char_indices().nth(MAX_MESSAGE_CHARS).map_or(message.text.len(), |(end, _)| end);
-            rows.extend(Flow::plain(message.text[..end].trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(message.text[..end].trim_end(), room, Ink::Text));
             rows.push(Line::new());
             bytes += end;
         }
@@ -371,8 +371,8 @@ fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
     let (kept, salient) = (draft.summary.kept.len(), screen.salient_count());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
-        (all, 0) => format!("{all} facts missing, none that may matter"),
-        (all, some) => format!("{all} facts missing, {some} that may matter"),
+        (all, 0) => format!("{all} facts missing, none important"),
+        (all, some) => format!("{all} facts missing, {some} important"),
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };

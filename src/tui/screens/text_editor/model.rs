@@ -38,7 +38,7 @@ pub enum Edited {
     },
     /// A module summary, by its path.
     Module(String),
-    /// A file with rules.
+    /// A rules file.
     Rules {
         /// The branch whose undo covers the change.
         branch: BranchId,
@@ -53,7 +53,7 @@ pub enum Edited {
         branch: BranchId,
         /// The draft that the request sends.
         draft: Draft,
-        /// The body as it was planned.
+        /// The planned body.
         base: Arc<str>,
         /// The body that is being edited.
         of: Arc<str>,

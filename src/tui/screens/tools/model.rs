@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListEntry {
-    /// The folder's own file of servers.
+    /// The folder's own file with servers.
     File,
     /// A server, by its index.
     Server(usize),

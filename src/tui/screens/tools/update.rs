@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
@@ -23,12 +23,12 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (ToolsPending::List, Ok(Answer::Toolbox(all))) => store_toolbox(model, ticket, all),
+        (ToolsPending::List, Ok(Answer::Toolbox(all))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
             model.layers.close::<ToolsScreen>(|screen| screen.ticket == ticket);
             show_failure(model, &failure);
         }
-        (ToolsPending::List, result) => show_result(model, result),
+        (ToolsPending::List, result) => show_answer(model, result),
         (ToolsPending::Change, result) => {
             match result {
                 Ok(Answer::Done(text)) if !text.is_empty() => model.status.say(Severity::Notice, text, model.now),
@@ -84,7 +84,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Stores the list, and asks about servers in the folder that need a decision.
-fn store_toolbox(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
     let is_it = |screen: &ToolsScreen| screen.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
@@ -100,8 +100,7 @@ fn store_toolbox(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 /// The question whether to use the folder's servers. It contains every command; if they do not fit, it refers to the
 /// details of the screen below it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
-    let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
-        contacted over the network.";
+    let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
     words.extend(file.passed_over().map(|names| {
         format!(
@@ -118,7 +117,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
     if needed + 12 > rows {
         words.push(format!(
-            "{} servers don't fit in this box. The details behind it show each in full; read them there first.",
+            "The {} servers don't fit in this box. Close it and read each server's details first.",
             file.servers.len()
         ));
     } else {

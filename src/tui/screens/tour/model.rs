@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// A step of the tour.
 pub(crate) struct Step {
+    /// Its name.
     pub(crate) title: &'static str,
     /// The parts of the step, in order.
     pub(crate) parts: &'static [Part],
@@ -36,6 +37,7 @@ pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Ov
 /// The plan of an unsent message before the person changed anything.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstPlan {
+    /// The branch.
     pub(crate) branch: BranchId,
     /// Text of the message.
     pub(crate) text: Arc<str>,

@@ -117,7 +117,7 @@ const WHAT_IF: [Part; 2] = [
             home.is_some_and(|(id, now)| tour.before(id).is_some_and(|(_, before)| before != now))
                 && model.layers.is_empty()
         },
-        "Applied. Undo takes it back later.",
+        "Applied. You will undo it in the last step.",
     ),
 ];
 
@@ -141,13 +141,14 @@ const FORK: [Part; 2] = [
 
 const RACE: [Part; 3] = [
     part(
-        "The unsent message came along to the fork. Press {} to clear it.",
+        "The unsent message is now on the fork. Press {} to clear it.",
         &[(A::DeleteToStart, W::Composer)],
         |model, _| model.composer.is_empty(),
-        "The line is empty.",
+        "The composer is empty.",
     ),
     part(
-        "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the grace period?",
+        "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the \
+            grace period?",
         &[(A::Send, W::Composer)],
         |model, tour| raced(model, tour) && model.layers.on::<RaceScreen>(),
         "Two models, two answers, each with its own plan.",
@@ -215,7 +216,7 @@ const REPLAY: [Part; 4] = [
 ];
 
 const UNDO: [Part; 1] = [part(
-    "Press {}, then {} again and again: each press takes one act back, until the branches are as in step 2.",
+    "Press {}, then {} repeatedly: each press undoes one action, until the branches are as in step 2.",
     &[(A::Branches, W::Always), (A::Undo, W::Panel)],
     undone,
     "",

@@ -59,10 +59,10 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     }
     model.layers.push(Question {
         title: "Leave the tour?".to_owned(),
-        words: vec!["Your own conversation is as you left it; nothing of the tour is saved.".to_owned()],
+        words: vec!["Your own conversation is unchanged; the tour saves nothing.".to_owned()],
         choices: vec![
             ('l', "leave the tour".to_owned(), Act::LeaveTour),
-            ('s', "stay and go on".to_owned(), Act::Close),
+            ('s', "continue the tour".to_owned(), Act::Close),
         ],
         cursor: 0,
     });

@@ -44,7 +44,7 @@ struct ListBasis {
 
 /// The tool calls screen.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a way of looking of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
     /// Whether the calls of the whole session are listed.
     pub whole: bool,

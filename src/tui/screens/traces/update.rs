@@ -19,7 +19,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{send, show_result};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.
@@ -141,10 +141,7 @@ pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
         RerunState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
-            let text = format!(
-                "{name} ran again: {how}. The result is in no message; {key} inserts it into \
-                yours."
-            );
+            let text = format!("{name} ran again: {how}. No message contains the result; {key} inserts it into yours.");
             model.status.say(Severity::Notice, text, model.now);
         }
     }
@@ -156,7 +153,7 @@ pub(crate) fn insert_result(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
-        let text = "No repeated call has finished yet.";
+        let text = "No rerun has finished yet.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let fence = super::model::fence(&text);
@@ -192,13 +189,13 @@ pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the stored texts of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => store_texts(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => store_texts(model, &id, *whole, true, out),
-        (TracePending::Show(_) | TracePending::Copy(_), result) => show_result(model, result),
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => show_answer(model, result),
     }
 }
 
-fn store_texts(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));

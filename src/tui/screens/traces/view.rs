@@ -16,7 +16,7 @@ use crate::tui::chat::view::{composer, tools};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -182,7 +182,7 @@ fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
             (_, true, true) => "No failed calls; t lists all calls.",
             _ => "No call matches the filter; Esc removes it.",
         };
-        paint::lines(look.theme, &Flow::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
+        paint::lines(look.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
     }
     let from = screen.cursor.saturating_sub(page / 2).min(screen.rows.len().saturating_sub(page));
@@ -301,7 +301,7 @@ impl CallDetail<'_> {
         }
         if !self.trace.more.protection.is_empty() {
             let mut rows = heading("protection");
-            rows.extend(self.trace.more.protection.iter().flat_map(|line| Flow::plain(line, room, Ink::Dim)));
+            rows.extend(self.trace.more.protection.iter().flat_map(|line| TextRows::plain(line, room, Ink::Dim)));
             parts.push(Rc::new(rows));
         }
         parts
@@ -324,7 +324,7 @@ impl CallDetail<'_> {
         facts.push(format!("{} est. tokens", text::number(u64::from(trace.est_tokens))));
         facts.push(time::clock(trace.at, self.look.model.facts.offset));
         facts.push(trace.id());
-        rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+        rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,
             None => Some("No approval was needed.".to_owned()),
@@ -333,18 +333,18 @@ impl CallDetail<'_> {
             Some("nobody") => Some("No terminal to ask on, so it was denied.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
-        rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        rows.extend(allowed.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
-            rows.extend(Flow::plain(&format!("Mark on this branch: {}.", describe_mark(kind)), room, Ink::Accent));
+            rows.extend(TextRows::plain(&format!("Mark on this branch: {}.", describe_mark(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
             let back = back.map_or_else(String::new, |back| format!(" The model can read the rest: {back}."));
             let kept = trace.more.kept.map_or_else(String::new, |_| " The full result is below.".to_owned());
             let words = format!("Shortened from {} bytes.{back}{kept}", text::number(full));
-            rows.extend(Flow::plain(&words, room, Ink::Warn));
+            rows.extend(TextRows::plain(&words, room, Ink::Warn));
         }
-        rows.extend(trace.more.error.iter().flat_map(|line| Flow::exact(line, room, Ink::Danger)));
+        rows.extend(trace.more.error.iter().flat_map(|line| TextRows::exact(line, room, Ink::Danger)));
         rows.extend(self.linked(room));
         rows
     }
@@ -365,10 +365,14 @@ impl CallDetail<'_> {
                 files => format!(", after {} changed", files.join(", ")),
             };
             let words = format!("Fixed by {}{since}. {key} goes there.", name(link.fixed));
-            rows.extend(Flow::plain(&words, room, Ink::Good));
+            rows.extend(TextRows::plain(&words, room, Ink::Good));
         }
         for link in self.screen.fixes(self.place).take(5) {
-            rows.extend(Flow::plain(&format!("Resolves {}. {key} goes there.", name(link.failed)), room, Ink::Good));
+            rows.extend(TextRows::plain(
+                &format!("Resolves {}. {key} goes there.", name(link.failed)),
+                room,
+                Ink::Good,
+            ));
         }
         rows
     }
@@ -378,7 +382,7 @@ impl CallDetail<'_> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
-            (RerunState::Runs, _) => "It runs.".to_owned(),
+            (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
@@ -389,7 +393,7 @@ impl CallDetail<'_> {
                 format!("{state}{exit}, {time}. No message contains it; {key} inserts it into yours. {differs}")
             }
         };
-        rows.extend(Flow::plain(&words, room, Ink::Text));
+        rows.extend(TextRows::plain(&words, room, Ink::Text));
         rows.extend(again.change.iter().flat_map(|change| difference(change, room)));
         rows
     }
@@ -403,7 +407,7 @@ impl CallDetail<'_> {
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
             let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
+            rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
                 let words = format!(
@@ -411,7 +415,7 @@ impl CallDetail<'_> {
                     text::number(end as u64),
                     text::number(text.len() as u64)
                 );
-                rows.extend(Flow::plain(&words, usize::from(width), Ink::Warn));
+                rows.extend(TextRows::plain(&words, usize::from(width), Ink::Warn));
             }
             rows
         })
@@ -438,7 +442,7 @@ pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
             Some('@') => Ink::Accent,
             _ => Ink::Dim,
         };
-        rows.extend(Flow::exact(line, room, ink));
+        rows.extend(TextRows::exact(line, room, ink));
     }
     rows
 }

@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Opens the charts, or closes them if they are open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -51,7 +51,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 screen.show(ledger);
             }
         }
-        Ok(answer) => show_result(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<UsageScreen>(|screen| screen.ticket == ticket);
             show_failure(model, &failure);

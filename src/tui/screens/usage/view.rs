@@ -18,7 +18,7 @@ use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed
 use crate::domain::call::run::RunStatus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -182,10 +182,10 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
 fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     let place = if whole { "in this session" } else { "on this branch" };
     let words = format!(
-        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the error \
-            of our estimate. Figures that a server does not report stay unknown."
+        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the estimate \
+            error. Values that a server does not report are shown as unknown."
     );
-    paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
+    paint::lines(look.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
 fn charts(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
@@ -326,13 +326,17 @@ fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     figures.push(or_unknown("out", call.output.map(number)));
     figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
     figures.extend(call.uses.map(|uses| uses.to_text()));
-    let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
-    rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
-    rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
+    let mut rows = TextRows::plain(&place.join(&dot), width, Ink::Text);
+    rows.extend(TextRows::plain(&figures.join(&dot), width, Ink::Text));
+    rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(screen.from).take(screen.page).any(|call| call.input.is_none());
     if est {
-        let words = format!("{} marks our estimate where the server reports nothing; ? is unknown.", glyphs.empty);
-        rows.extend(Flow::plain(&words, width, Ink::Dim));
+        let words = format!(
+            "{} marks an estimate of a value that the server did not report; ? is \
+            unknown.",
+            glyphs.empty
+        );
+        rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
     paint::lines(look.theme, &rows, room, buf);
 }

@@ -32,7 +32,7 @@ impl Screen for WhatIfScreen {
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::Open => Outcome::Then(update::apply),
+            Action::Open => Outcome::Then(update::take),
             _ => Outcome::Pass,
         }
     }

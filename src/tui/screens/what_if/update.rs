@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_failure, show_result};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 
 /// Opens the screen, or closes it if it is open.
@@ -37,13 +37,13 @@ fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the planned variants.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::WhatIf(found)) => store_variants(model, &found),
-        Ok(answer) => show_result(model, Ok(answer)),
+        Ok(Answer::WhatIf(found)) => arrived(model, &found),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => failed(model, branch, &failure, out),
     }
 }
 
-fn store_variants(model: &mut Model, found: &Arc<WhatIf>) {
+fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     for screen in model.layers.all_mut::<WhatIfScreen>() {
         if screen.branch == found.branch {
             screen.found = Some(found.clone());
@@ -64,7 +64,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<
 }
 
 /// Applies the selected settings to the branch (undoable).
-pub(crate) fn apply(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<WhatIfScreen>() else { return };
     if screen.is_empty() {
         return;

@@ -15,7 +15,7 @@ use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -27,7 +27,7 @@ const WIDTH: u16 = 118;
 
 /// Which columns of figures fit.
 #[derive(Clone, Copy)]
-#[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
+#[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
     change: bool,
     room: bool,
@@ -54,7 +54,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
                 apply one.";
-        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
     let costs = |at| matches!(screen.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
@@ -164,10 +164,10 @@ fn detail(
     let width = usize::from(room.width).max(1);
     let known = match result {
         Ok(known) => known,
-        Err(why) => return paint::lines(look.theme, &Flow::plain(why, width, Ink::Warn), room, buf),
+        Err(why) => return paint::lines(look.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
     };
     let words = if screen.cursor == 0 { describe_current(known) } else { describe_variant(title, known) };
-    let mut head = Flow::plain(&words, width, Ink::Heading);
+    let mut head = TextRows::plain(&words, width, Ink::Heading);
     head.truncate(usize::from(room.height));
     paint::lines(look.theme, &head, room, buf);
     let used = u16::try_from(head.len()).unwrap_or(room.height);

@@ -29,7 +29,7 @@ impl Composer {
         if editing {
             let before = self.before_edit.take().unwrap_or_default();
             if self.text() != before.sent {
-                self.store_in_history();
+                self.move_to_history();
             }
             self.clear();
             self.put_back(before.draft);
@@ -64,7 +64,7 @@ impl Composer {
     }
 
     /// Adds the text to the history, and marks it to be saved for later runs of the program.
-    pub fn store_in_history(&mut self) {
+    pub fn move_to_history(&mut self) {
         if self.history.is_shown() {
             return;
         }

@@ -123,7 +123,7 @@ impl Composer {
         self.area.move_cursor(to);
     }
 
-    /// What the text is for.
+    /// The purpose of the text.
     #[must_use]
     pub fn kind(&self) -> DraftKind {
         self.kind
@@ -180,7 +180,7 @@ impl Composer {
         Draft { text: self.text(), kind: self.kind, search: self.search }
     }
 
-    /// The draft of the next call; empty while a command is typed.
+    /// The draft of the next request; empty while a command is typed.
     pub fn next_draft(&mut self) -> Draft {
         if self.commanding() { Draft::default() } else { self.draft() }
     }
