@@ -168,17 +168,18 @@ fn window_reaches_back_to_turns_of_its_lane() {
     let window = |plan: &ContextPlan| -> Vec<u32> {
         plan.included().filter(|row| row.section() == Some(Section::Recent)).filter_map(|row| row.source.turn).collect()
     };
+    let budget = |overrides: Overrides| {
+        Request::Branch(BranchRequest::Override { branch, overrides: Overrides { budget: Some(6_000), ..overrides } })
+    };
+    client.must(budget(Overrides::default()));
     let all = client.whole_plan(branch, &message("Well?"));
     assert!(window(&all).len() > 1 && !window(&all).contains(&201), "{:?}", window(&all));
-    into_lane(&mut client, branch, "birds");
+    client.must(budget(Overrides { lane: Some("birds".into()), ..Overrides::default() }));
     let plan = client.whole_plan(branch, &message("Well?"));
     assert_eq!(window(&plan), [1, 51, 101, 151, 201, 251]);
     let lost = plan.excluded().filter(|row| row.reason == Reason::OutsideLane).map(|row| row.turns.max(1)).sum::<u32>();
     assert_eq!(lost, 254, "every other turn has a row, alone or among others");
-    client.must(Request::Branch(BranchRequest::Override {
-        branch,
-        overrides: Overrides { lane: Some("birds".into()), window: Some(3), ..Overrides::default() },
-    }));
+    client.must(budget(Overrides { lane: Some("birds".into()), window: Some(3), ..Overrides::default() }));
     assert_eq!(window(&client.whole_plan(branch, &message("Well?"))), [151, 201, 251], "the last three of the lane");
 }
 
