@@ -239,6 +239,26 @@ fn reply_chain_is_one_lane() {
     assert!(last.contains("about one") && !last.contains("second"), "the chain and nothing else");
 }
 
+/// Earlier versions named a chain by the first digits of its root's key.
+#[test]
+fn chain_of_an_earlier_version_keeps_its_name() {
+    let model = Model::new([text("one"), text("two"), text("three")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "first");
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    let lane = format!("reply:{}", nodes[0].head.key.short());
+    into_lane(&mut client, branch, &lane);
+    client.say(branch, "about one");
+    reply(&mut client, branch, nodes[1].head.id);
+    client.say(branch, "and again");
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!(nodes.len(), 6);
+    assert!(nodes[2..].iter().all(|node| node.head.lane == lane));
+}
+
 #[test]
 fn pending_question_meets_only_its_answer() {
     let asks = "Done.\n---STATE---\nGoal: ship\nPending: yes_no Shall I push it?\n---END STATE---";
