@@ -324,7 +324,7 @@ fn request_is_edited_reviewed_and_sent() {
     stage.press("esc");
     stage.press("E");
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
-    assert!(stage.screen(120, 35).contains("as you left it"), "edited text is not lost");
+    assert!(stage.screen(120, 35).contains("restored"), "edited text is not lost");
     stage.press("S");
     let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };
     assert_eq!(**sent, *body, "the displayed body is sent");

@@ -82,8 +82,8 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
             ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
         }
         Kind::Models => ("Models", "type to filter  Enter uses it on this branch".to_owned()),
-        Kind::ReplayModels(_) => ("Repeat the call with", "type to filter  Enter sends it".to_owned()),
-        Kind::ReplayItems => ("Repeat the call without", "type to filter  Enter sends it".to_owned()),
+        Kind::ReplayModels(_) => ("Replay the call with", "type to filter  Enter sends it".to_owned()),
+        Kind::ReplayItems => ("Replay the call without", "type to filter  Enter sends it".to_owned()),
         Kind::Memories => {
             let key = |action| look.key_in(action, When::Picker);
             let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));

@@ -51,7 +51,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     };
     let (id, name) = run;
     model.layers.push(Question {
-        title: "Repeat this call?".to_owned(),
+        title: "Replay this call?".to_owned(),
         words: vec![
             format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change."),
             CAUTION.to_owned(),
@@ -203,7 +203,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &screen.of else {
-        let text = "This works only for a call that was repeated without an item.";
+        let text = "This works only for a replay without an item.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let (origin, atom) = (*origin, *atom);

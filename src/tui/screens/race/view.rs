@@ -66,8 +66,8 @@ pub(crate) fn draw(
 fn title(screen: &RaceScreen) -> Line {
     let words = match &screen.of {
         AnswerRelations::Race => format!("Race: {}", screen.columns.len()),
-        AnswerRelations::Replay { without: Some(_), .. } => "Call repeated without an item".to_owned(),
-        AnswerRelations::Replay { without: None, .. } => "Repeated call".to_owned(),
+        AnswerRelations::Replay { without: Some(_), .. } => "Replay without an item".to_owned(),
+        AnswerRelations::Replay { without: None, .. } => "Replay".to_owned(),
     };
     Line::of(Ink::Heading, &words)
 }

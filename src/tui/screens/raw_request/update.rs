@@ -82,9 +82,9 @@ fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>
         if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
             let same = unsent.edit.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
-                "Your edited request, as you left it."
+                "Your edited request, restored."
             } else {
-                "Your edited request, as you left it; the plan has changed since."
+                "Your edited request, restored; the plan has changed since."
             };
             model.status.say(Severity::Notice, text, model.now);
             return model.layers.push(*unsent);
@@ -114,7 +114,7 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     if let Some(kept) = model.request.unwritten.take_if(|kept| {
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
     }) {
-        model.status.say(Severity::Notice, "Your text, as you left it.", model.now);
+        model.status.say(Severity::Notice, "Your text, restored.", model.now);
         return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
