@@ -1,5 +1,6 @@
-//! Collects everything that a plan is solved from: the messages of the snapshot, then the candidates of every source in turn.
-//! Not for: fetching and counting (`input_builder`), what a source offers (`sources`), or deciding what fits (`context`).
+//! Collects everything that a plan is solved from: the messages of the snapshot, then the candidates of each source.
+//! Not for: fetching and counting (`input_builder`), the candidates of a source (`sources`), or deciding what fits
+//! (`context`).
 
 use super::input::Work;
 use super::input_builder::{BuiltInput, InputBuilder};
@@ -11,7 +12,8 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::plan::Warning;
 
 impl InputBuilder {
-    /// Collects a plan's input. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
+    /// Collects a plan's input. If the model's own tokenizer cannot be loaded, another encoding counts and a warning
+    /// says so.
     pub(crate) fn collect(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (instead, why) = self.counter().settle(snapshot.rules.model.encoding);
         let Some(why) = why else { return self.collect_counted(snapshot) };
@@ -34,7 +36,8 @@ impl InputBuilder {
         found.contents.subject = subjects::place(self, snapshot, asked.as_deref())?;
         memory::add(self, snapshot, asked.as_deref(), &mut found)?;
         let search = code::add(self, snapshot, asked.as_deref(), &mut found)?;
-        // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
+        // Sources must not repeat what the request contains anyway. This is the only preliminary question to the
+        // solver.
         if let Some(already_in) = context::already_in(&found.input, found.input.allowance) {
             error_pairs::add(self, snapshot, &already_in, &mut found)?;
             if let Some(search) = search {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// The body of the plan drawn last, with what it consists of.
+    /// Returns the body of the plan drawn last, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans
@@ -43,7 +43,7 @@ impl Core {
         })))
     }
 
-    /// Weighs a body, and sends it when `sends` is set.
+    /// Counts and checks an edited body, and sends it if `sends` is set.
     pub(crate) fn submit_edited_body(
         &mut self,
         ticket: Ticket,
@@ -97,7 +97,7 @@ impl Core {
         Ok(())
     }
 
-    /// Reports the counts of an edited body, or sends it.
+    /// Answers with the counts of an edited body, or sends it.
     pub(crate) fn report_edited_body(&mut self, done: EditedBody) {
         let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
         if sends && self.plans.by_hand.get(&branch) != Some(&ticket) {
@@ -112,7 +112,7 @@ impl Core {
             Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
             Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
             Ok((solved, _)) => {
-                // Marks that changed meanwhile are not used up by a call that was put together before.
+                // A mark that changed in the meantime is not used up by a call that was built before the change.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
             }
@@ -128,7 +128,7 @@ impl Core {
     }
 }
 
-/// The failure for a body that is over the budget, with the figures.
+/// Returns the failure for a body that exceeds the budget, with the figures.
 fn over(weighed: BodyCount) -> Failure {
     let (tokens, room) = (grouped(weighed.tokens.into()), grouped(weighed.room.into()));
     let more = grouped(u64::from(weighed.tokens - weighed.room));
@@ -172,7 +172,7 @@ fn task(mut hand: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerT
     })
 }
 
-/// The edited call: its plan with the rows that it is made of, and its very bytes.
+/// Builds the edited call: a plan with rows for the body's messages, and the body's exact bytes.
 fn put_together(
     builder: &InputBuilder,
     base: &Solved,
@@ -217,7 +217,7 @@ fn put_together(
     Ok((solved, weighed))
 }
 
-/// What a request's messages are made of: for each piece its section and the row's first words.
+/// Returns the parts of a request's messages: for each piece its section and its turn.
 fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     let mut of: HashMap<Hash, &Row> = HashMap::new();
     for row in plan.included() {

@@ -1,5 +1,5 @@
-//! Facts about turns that policies use besides tokens (lanes, ages, flags, mentions, relevance), read from their text
-//! once and remembered.
+//! Facts about turns that policies use besides tokens (lanes, ages, flags, mentions, relevance). They are read from the
+//! text once and cached.
 //! Not for: the meaning of these facts (`context::policy`).
 
 use super::caches::MessageTerms;
@@ -22,7 +22,7 @@ use crate::domain::planning::plan::Scores;
 use crate::domain::planning::tuning::{Adaptive, TurnSelection};
 use std::sync::Arc;
 
-/// Messages read at a time.
+/// The number of messages that are read at a time.
 const BATCH: usize = 256;
 
 impl MessageTerms {
@@ -39,7 +39,7 @@ impl MessageTerms {
     }
 }
 
-/// Freezes into the turns what their policy wants to know of them.
+/// Writes into the turns the facts that their policy needs.
 pub(crate) fn freeze(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -87,7 +87,7 @@ pub(crate) fn freeze(
     Ok(())
 }
 
-/// How active the turns are that the program pinned, by what the last turns of the path touched.
+/// Computes the activation of the turns that the program pinned, from what the last turns of the path touched.
 fn alive(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
     let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
     if own.is_empty() {
@@ -120,23 +120,24 @@ fn turn_of(mark: &Mark) -> Option<Hash> {
     }
 }
 
-/// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
+/// Returns the relation of the turn that begins at a path position to the branch's tasks; the newest task that contains
+/// it counts.
 fn part(snapshot: &Snapshot, at: usize) -> TaskRelation {
     let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
     held.map_or(TaskRelation::None, |(_, _, done)| if *done { TaskRelation::Done } else { TaskRelation::Running })
 }
 
-/// Seconds between a message and the newest of its path.
+/// Returns the seconds between a message and the newest one on its path.
 fn age(now: i64, head: &NodeHead) -> u64 {
     u64::try_from(now.saturating_sub(head.at)).unwrap_or(0) / 1_000
 }
 
-/// Messages that are sent by default.
+/// Returns the messages of a turn that are sent by default.
 fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
     turn.heads.iter().filter(|head| bar(head, false).is_none())
 }
 
-/// Reads the messages that are not remembered, some at a time.
+/// Reads the messages that are not cached yet, in batches.
 fn note(builder: &mut InputBuilder, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
     let missing: Vec<&NodeHead> =
         heads.iter().filter(|head| !builder.facts.noted.contains_key(&head.key)).copied().collect();
@@ -150,7 +151,7 @@ fn note(builder: &mut InputBuilder, heads: &[&NodeHead], spec: &Adaptive) -> Res
     Ok(())
 }
 
-/// The terms of a turn, each once, sorted.
+/// Returns the terms of a turn, sorted and without duplicates.
 fn terms_of(builder: &InputBuilder, turn: &TurnHeads) -> Vec<u64> {
     let noted = sendable(turn).filter_map(|head| builder.facts.noted.get(&head.key));
     let mut terms: Vec<u64> = noted.flat_map(|noted| noted.terms.iter().copied()).collect();

@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
         Self { builder, snapshot, contents, warnings, made: 0, asked, summaries: Vec::new(), near: Vec::new() }
     }
 
-    /// Puts everything together.
+    /// Builds the whole input.
     pub(crate) fn assemble(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
@@ -60,7 +60,8 @@ impl<'a> Work<'a> {
         self.snapshot.rules.profile.dialect.strict_alternation
     }
 
-    /// A turn's messages, with results made up for calls that have none and orphans named.
+    /// Returns a turn's messages. Calls without a result get a placeholder result, and results without a call are
+    /// marked as orphans.
     fn messages(&mut self, turn: &TurnHeads) -> Vec<MessageInput> {
         let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
         let (mut open, mut caller): (Vec<(String, String)>, Hash) = (Vec::new(), Hash::default());
@@ -170,7 +171,7 @@ impl<'a> Work<'a> {
         Ok(Some(self.text(card_text(turn.number, at, &parts))))
     }
 
-    /// Puts a block's text into the contents and counts it.
+    /// Adds a block's text to the contents and returns its hash and its tokens.
     fn text(&mut self, text: String) -> (Hash, u32) {
         let hash = Hash::of(text.as_bytes());
         let tokens = self.builder.count(self.encoding(), &text);
@@ -178,7 +179,7 @@ impl<'a> Work<'a> {
         (hash, tokens)
     }
 
-    /// The open turn, and what a label before its person's words would add.
+    /// Returns the open turn, and the tokens that a label before the person's message would add.
     fn open(&mut self) -> Result<(TurnInput, u32), Failure> {
         let snapshot = self.snapshot;
         let mut open = self.turn(&snapshot.open)?;
@@ -259,13 +260,14 @@ impl<'a> Work<'a> {
         blocks
     }
 
-    /// Whether the plan decides if the model is asked for a state block: nothing yet tells that turns are left out.
+    /// Whether the solver decides if the model is asked for a state block, because it is not known yet whether turns
+    /// are left out.
     fn waits(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
         auto && self.snapshot.state.is_none() && self.snapshot.gaps.is_empty()
     }
 
-    /// The text that asks the model to keep a state block; none where the policy never asks.
+    /// Returns the block that asks the model to keep a state block; `None` if the policy never asks.
     fn state_request(&mut self) -> Option<Block> {
         let rules = &self.snapshot.rules;
         let older = rules.policy.state_block == StateBlock::Auto;
@@ -284,7 +286,7 @@ impl<'a> Work<'a> {
         Block::new(section, kind, self.text(text), title, reason)
     }
 
-    /// Summaries that were accepted: those that may go as blocks, the others as rows.
+    /// Returns the accepted summaries that may be sent as blocks, and adds the others as omitted items.
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         for summary in &snapshot.summaries.stale {
@@ -322,7 +324,7 @@ impl<'a> Work<'a> {
         });
     }
 
-    /// A person's notes: pinned ones are instructions, carried texts are cards.
+    /// Returns a person's notes: pinned ones as instructions, texts that were copied from other branches as cards.
     fn notes(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         let noted = snapshot.marks.iter().filter_map(|mark| mark.note.as_ref().map(|note| (mark, note)));
@@ -333,7 +335,7 @@ impl<'a> Work<'a> {
                 None => NodeHead::preview_of(note),
             };
             let mut block = match mark.kind {
-                // What came from another branch is something to know, not an instruction.
+                // A text from another branch is information, not an instruction.
                 MarkKind::Sticky if mark.origin.is_some() => {
                     let words = mark.origin.as_ref().map(|origin| origin.to_text()).unwrap_or_default();
                     let text = render_forms::fenced(&words, note);
@@ -377,7 +379,7 @@ impl<'a> Work<'a> {
         Ok(Some(block))
     }
 
-    /// The question that the message answers, as a labelled text before it.
+    /// Returns the question that the message answers, as a labeled block before the message.
     fn pending(&mut self) -> Result<Option<Block>, Failure> {
         let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
             (Some((_, content)), _) => Some(Arc::new(content.clone())),
@@ -473,7 +475,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a message is marked so that its turn may go as a card.
+/// Whether a message is marked in a way that may send its turn as a card.
 fn wants_card(marks: &[Mark], key: Hash) -> bool {
     marks.iter().any(|mark| match mark.target {
         Atom::Turn { user, .. } => user == key,
@@ -497,7 +499,7 @@ mod tests {
             let by = Actor::User;
             Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
         };
-        // Each atom with whether it wants a card when it is pinned, and when it is excluded.
+        // Each atom with whether a card is wanted when it is pinned, and when it is excluded.
         for (target, pinned, excluded) in [
             (Atom::Turn { user: key, tip: other }, true, true),
             (Atom::Turn { user: other, tip: key }, false, false),

@@ -1,5 +1,5 @@
 //! Restores a branch's previous request from the store after a restart, to tell how much of the next request its server
-//! may have cached. Works on a thread of its own; until it is done, plans say nothing about caching.
+//! may have cached. Runs on a thread of its own; until it is done, plans contain no figures about caching.
 //! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
@@ -15,7 +15,7 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// The last call of a branch, or of its ancestor up to the fork.
+    /// Returns the last call of a branch, or of its ancestors before the fork.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
         let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
@@ -30,7 +30,8 @@ impl Core {
         None
     }
 
-    /// Has the last request of a branch read again, once, where it is not known. A single command waits for it.
+    /// Starts reading the last request of a branch from the store, once, unless it is known. A single command waits for
+    /// the result.
     pub(crate) fn recall_request(&mut self, branch: BranchId) {
         if self.plans.outlines.contains_key(&branch) || !self.plans.recalling.insert(branch) {
             return;
@@ -62,7 +63,7 @@ impl Core {
         );
     }
 
-    /// It was read: the plan on the screen is shown again with what is known now.
+    /// Stores the restored request and shows the plan on the screen again with the figures that are now known.
     pub(crate) fn put_previous_request(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
@@ -75,7 +76,7 @@ impl Core {
                 && row.included()
                 && last.is_some_and(|last| last.text != row.text)
         };
-        // What changed meanwhile is told in the plan itself.
+        // If rules changed in the meantime, the plan has to report that, so it is made again.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }
@@ -90,7 +91,7 @@ impl Core {
     }
 }
 
-/// What a stored request consists of; nothing where it does not render to the bytes that were sent.
+/// Renders a stored request again and returns its outline; `None` if the result differs from the bytes that were sent.
 fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<PreviousRequest> {
     let stored = stored(store, run).ok()?;
     let contents = restored(store, &stored, session, run).ok()?;

@@ -1,5 +1,5 @@
 //! The input of a planning job: a copy of the part of a session that the plan can depend on, so that planning runs
-//! beside the engine.
+//! beside the engine's thread.
 //! Not for: contents and token counts, which the job fetches itself.
 
 use super::sources::suggested_pins::{self, Suggestion};
@@ -21,20 +21,20 @@ use crate::engine::startup::rules::Rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The maximum and minimum number of turns that are considered individually.
+/// The maximum and minimum number of turns that are considered one by one.
 const MOST_TURNS: usize = 2_000;
 const LEAST_TURNS: usize = 48;
 
-/// A turn's heads.
+/// The heads of a turn's messages.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnHeads {
     pub(crate) number: u32,
-    /// Position of its first node on the path.
+    /// The position of its first node on the path.
     pub(crate) at: usize,
     pub(crate) heads: Vec<NodeHead>,
 }
 
-/// See the module.
+/// Everything that a plan can depend on, apart from contents.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) session: SessionId,
@@ -45,7 +45,7 @@ pub(crate) struct Snapshot {
     pub(crate) open: TurnHeads,
     /// The message that is not a node yet, with the key that it would have.
     pub(crate) draft: Option<(Hash, Content)>,
-    /// The open turn ends in a cut answer that is to be continued.
+    /// Whether the open turn ends in a truncated answer that is to be continued.
     pub(crate) go_on: bool,
     pub(crate) marks: Vec<Mark>,
     pub(crate) inactive_marks: Vec<(Mark, Option<NodeHead>)>,
@@ -55,31 +55,32 @@ pub(crate) struct Snapshot {
     pub(crate) summaries: Summaries,
     /// The key of the node that the open turn follows.
     pub(crate) head: Option<Hash>,
-    /// The whole path, and the number of its nodes before the open turn.
+    /// The whole path.
     pub(crate) path: Arc<PathView>,
+    /// The number of nodes on the path before the open turn.
     pub(crate) open_at: usize,
     /// Whether older messages are searched.
     pub(crate) search: SearchWish,
     /// The lane that the open turn belongs to.
     pub(crate) lane: String,
-    /// How an embedder may be used.
+    /// Whether a remote embedder may be asked.
     pub(crate) priority: Priority,
     /// Whether to wait until all older messages are indexed.
     pub(crate) waits: bool,
-    /// What is suggested to pin.
+    /// The pins that are suggested.
     pub(crate) suggested: Vec<Suggestion>,
-    /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
+    /// The tasks on the path, oldest first: start position, end position, and whether the task is done.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
 }
 
-/// What is asked.
+/// What is asked: the place in the tree and the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     /// The last node of the path that is sent (for an edit: the parent of the edited message).
     pub(crate) base: Option<NodeId>,
-    /// A new user message.
+    /// The text of a new user message; `None` for a call without one.
     pub(crate) text: Option<std::sync::Arc<str>>,
-    /// Go on from a cut answer.
+    /// Whether to continue a truncated answer.
     pub(crate) go_on: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
@@ -147,7 +148,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     }
 }
 
-/// Where the branch's tasks stand on its path; those that began off it are left out.
+/// Returns the spans of the branch's tasks on its path; tasks that began off the path are omitted.
 fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
     let after = |key: Hash| {
         let slot = tree.by_key(key).filter(|slot| on_path(*slot))?;
@@ -161,7 +162,7 @@ fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec
     spans.iter().filter_map(span).collect()
 }
 
-/// The lane of what is asked: that of the open turn's own message, or the one that a new message will have.
+/// Returns the lane of a question: that of the open turn's own message, or the one that a new message will get.
 pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
     let tree = &session.tree;
     let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
@@ -182,15 +183,16 @@ fn number(index: usize, preamble: usize) -> u32 {
     u32::try_from((index + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
-/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted: what
-/// other branches say after the same message must not change this one's plan.
+/// Returns the content of a message that is not a node yet, with the key of the first such child of `parent`. Twins are
+/// not counted: messages of other branches after the same parent must not change this branch's plan.
 fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
     let content = Content::text(text);
     let key = node_key(parent.map(|p| session.tree.head(p).key), Role::User, Some(content.hash()), 0, None);
     (key, content)
 }
 
-/// The key of a new child of `parent`: twins (same role and content) count up, past removed ones too.
+/// Returns the key for a new child of `parent`. The twin number counts nodes with the same role and content, including
+/// removed ones.
 pub(crate) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, content: &Content) -> Hash {
     let tree = &session.tree;
     let (above, hash) = (parent.map(|p| tree.head(p).key), Some(content.hash()));
@@ -198,7 +200,7 @@ pub(crate) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, con
     keys.find(|key| tree.by_key(*key).is_none()).unwrap_or_default()
 }
 
-/// The first node that a mark is on, by key; none for notes.
+/// Returns the key of the node that decides whether a mark is on the path; `None` for notes.
 pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
     match atom {
         Atom::Turn { tip, .. } | Atom::Episode { tip, .. } => Some(*tip),
@@ -210,8 +212,8 @@ pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
 
 type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
 
-/// Marks whose messages are on the path (notes always are), and those that sleep; in an order that does not depend on when
-/// they were made, so that undo and a restart give the same plan.
+/// Splits a branch's marks into active ones, whose messages are on the path (notes always are), and inactive ones. Both
+/// are sorted independently of when they were set, so that undo and a restart give the same plan.
 fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
     let mut awake = Vec::new();
     let mut asleep = Vec::new();
@@ -229,9 +231,9 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
     (awake, asleep)
 }
 
-/// Which turns are looked at one by one: the newest until they are three times what the budget could hold (and at least
-/// those of the last call's window, which may hold more of them, their tool results shortened), and every marked one. The
-/// others become gaps, each with its size in rough tokens.
+/// Returns the turns that are considered one by one and the gaps between them. Considered are the newest turns until
+/// they exceed three times the budget (and at least those in the last call's window, which may contain more because
+/// tool results are shortened), and every marked turn. Each gap has its size in roughly estimated tokens.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,
@@ -291,7 +293,7 @@ mod tests {
     use crate::engine::sessions::path::tests::head;
     use proptest::prelude::*;
 
-    /// Turns of two messages each, of so many bytes together.
+    /// Builds turns of two messages each, with these sizes in bytes.
     fn chain(sizes: &[u64]) -> (Tree, PathView) {
         let heads = (0..sizes.len() * 2).map(|at| {
             let id = at as u128 + 1;
@@ -329,7 +331,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each closed turn is looked at or in one gap, and no turn that must be looked at is in a gap.
+        /// Each closed turn is either considered or in exactly one gap, and no turn that must be considered is in a
+        /// gap.
         #[test]
         fn turns_are_looked_at_or_counted(
             sizes in proptest::collection::vec(0_u64..900, 1..140), prompt in 0_u32..6_000,
@@ -360,7 +363,7 @@ mod tests {
                     || turn + LEAST_TURNS >= closed
                     || window.is_some_and(|window| window <= turn);
                 prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
-                // Where one turn alone would be left over, it is looked at too.
+                // A single turn that would be left over is considered too.
                 let may = must || (turn == 0 && looked.contains(&1));
                 prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
             }

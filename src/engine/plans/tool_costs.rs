@@ -1,5 +1,5 @@
-//! What each tool costs in a plan.
-//! Not for: which tools go (`tools::selection`).
+//! Counts what each tool costs in a plan.
+//! Not for: which tools are sent (`tools::selection`).
 
 use super::input_builder::InputBuilder;
 use crate::context::render::tools_json;
@@ -11,7 +11,7 @@ use crate::engine::startup::rules::Rules;
 use crate::engine::tools::selection::alone;
 
 impl InputBuilder {
-    /// Tokens of all tools that go, as sent, and of each that there is.
+    /// Returns the tokens of all tools that are sent, and the cost of each known tool.
     pub(crate) fn weigh_tools(&mut self, rules: &Rules, shape: &RequestShape) -> (u32, Vec<ToolCost>) {
         let sent = tools_json(shape).map_or_else(String::new, |tools| tools.to_string());
         if sent.is_empty() && rules.tools_off.is_empty() {

@@ -24,15 +24,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Other models of the profile that are tried by themselves.
+/// The maximum number of other models of the profile that are compared automatically.
 const MODELS: usize = 3;
-/// Other policies that are tried by themselves.
+/// The maximum number of other policies that are compared automatically.
 const POLICIES: usize = 8;
-/// Ways in all.
+/// The maximum number of variants in all.
 const WAYS: usize = 32;
 
 impl Core {
-    /// Has the other ways solved (the usual ones too, where that is wished); answered when all are.
+    /// Starts solving the given variants, and the standard ones if `usual` is set. Answered when all are solved.
     pub(crate) fn what_if(
         &mut self,
         ticket: Ticket,
@@ -68,7 +68,8 @@ impl Core {
         Ok(())
     }
 
-    /// Modes, policies, the other layout, other models of the profile that are known, half and all of the room.
+    /// Returns the standard variants: the modes, the policies, the other layout, other known models of the profile, and
+    /// other budgets.
     fn usual(&self, branch: &Branch, rules: &Rules) -> Vec<Overrides> {
         let blank = Overrides::default;
         let mut arms: Vec<Overrides> =
@@ -84,7 +85,8 @@ impl Core {
         arms
     }
 
-    /// Models of the same profile that this session asked, the profile's own, and those that its server told of.
+    /// Returns other models of the same profile: those that this session called, the profile's own, and those that its
+    /// server reported.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
@@ -123,7 +125,7 @@ impl Core {
         }
     }
 
-    /// What is being tried is not wanted any more.
+    /// Cancels the comparison under way and answers its ticket.
     fn drop_trying(&mut self) {
         if let Some(old) = self.plans.trying.take() {
             old.stop.store(true, Ordering::Relaxed);
@@ -131,14 +133,14 @@ impl Core {
         }
     }
 
-    /// Another draft is planned for the branch: what is being tried for an older one is dropped.
+    /// Cancels the comparison under way if it is for an older draft of the branch.
     pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
         if self.plans.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
             self.drop_trying();
         }
     }
 
-    /// All ways are solved.
+    /// Answers with the figures of all variants; stale if the branch changed in the meantime.
     pub(crate) fn report_trials(&mut self, tries: Trials) {
         if self.plans.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
             return;
@@ -179,7 +181,8 @@ impl Core {
     }
 }
 
-/// Half of the present room, and all that the model's window leaves, as caps; none that changes little.
+/// Returns half of the present budget and all that the model's window leaves, as caps; values close to the present
+/// budget are omitted.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);
     let whole = budget.most();
@@ -192,7 +195,7 @@ fn budgets(budget: &Budget) -> Vec<u32> {
     caps
 }
 
-/// One way's plan, then the next in a task of its own, so that what is typed is planned in between.
+/// Solves one variant, then queues the next as a task of its own, so that new drafts are planned in between.
 fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
     Box::new(move |builder| {
         if tries.stop.load(Ordering::Relaxed) {
@@ -213,7 +216,7 @@ fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask
     })
 }
 
-/// A way's plan; nothing while it waits for older messages to be indexed.
+/// Solves a variant; `None` while older messages are still being indexed.
 fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<TrialPlan, String>> {
     let (solution, left) = worker::try_out(builder, snapshot);
     if left > 0 && snapshot.waits {
