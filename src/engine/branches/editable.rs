@@ -1,5 +1,5 @@
-//! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also rewrites a
-//! summary.
+//! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also stores an
+//! edited summary.
 //! Not for: saving policies (`policy_files`), or other acts, which have requests of their own.
 
 use crate::config::policy_files::{self, PolicyText};
@@ -23,11 +23,12 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
-/// Versions of a thing that are handed over, the newest.
+/// The maximum number of versions of a text that are listed; the newest are kept.
 const MOST: usize = 200;
 
 impl Core {
-    /// All things of a kind with their versions. Memories' are read from the operations, on a thread of its own.
+    /// Lists all editable texts of a kind with their versions. Those of memories are read from the operations, on a
+    /// thread of its own.
     pub(crate) fn list_editables(
         &mut self,
         ticket: Ticket,
@@ -52,7 +53,7 @@ impl Core {
         Ok(())
     }
 
-    /// The state of a branch: the versions that hang on its path and count on it, or did.
+    /// Returns the state block of a branch with all versions on its path, including undone ones.
     fn state_thing(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -106,7 +107,7 @@ impl Core {
         }])
     }
 
-    /// The summaries in use, each with the levels below it.
+    /// Returns the summaries in use, each with the levels below it.
     fn summary_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let Answer::Summaries(cards) = self.list_summaries(id)? else { return Ok(Vec::new()) };
         let mut things: Vec<Editable> = Vec::new();
@@ -179,7 +180,8 @@ impl Core {
         Ok(Answer::Done("The summary now has your text; u undoes it.".into()))
     }
 
-    /// The messages that a summary was made from, secrets masked, as far as they are there.
+    /// Returns the messages that a summary was made from, with secrets masked; messages that no longer exist are
+    /// omitted.
     fn sources(&self, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
         let tree = &self.sessions.current()?.tree;
@@ -266,7 +268,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
     }
 }
 
-/// What is remembered, newest first, with what each memory said before.
+/// Returns the memories, newest first, each with its earlier versions.
 fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Editable>, Failure> {
     let mut memories = store.memories(Some(session))?;
     memories.sort_by_key(|memory| std::cmp::Reverse((memory.updated_at, memory.id)));
@@ -349,7 +351,8 @@ mod tests {
         }
     }
 
-    /// Versions as they are shown, newest first: number, what is said of it, text, whether it counts, what it came from.
+    /// Returns the listed versions, newest first: description, text, whether it is current, and the version that it
+    /// came from.
     fn shown(now: &Memory, told: &[(bool, Memory)]) -> Vec<(String, String, bool, Option<usize>)> {
         let versions = memory_thing(now, Some(told.to_vec())).versions.into_iter();
         versions.map(|version| (version.what, version.text.to_string(), version.current, version.from)).collect()
@@ -370,11 +373,11 @@ mod tests {
         let older = line(1, "confirmed", "a", false, None);
         assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not told of");
         assert_eq!(shown(&b, &[(false, a.clone()), (false, b.clone())]), [second, older]);
-        // An edit that was undone: the first counts again.
+        // After an edit was undone, the first version is current again.
         let undone = line(2, "confirmed, undone", "b", false, Some(1));
         let back = line(1, "confirmed", "a", true, None);
         assert_eq!(shown(&a, &[(false, a.clone()), (true, b.clone())]), [undone, back]);
-        // All that was told of it was undone.
+        // All recorded versions were undone.
         let (third, gone) = (line(2, "confirmed", "a", true, Some(1)), line(1, "confirmed, undone", "a", false, None));
         assert_eq!(shown(&a, &[(true, a.clone())]), [third, gone]);
         let (confirmed, suggested) = (line(2, "confirmed", "a", true, Some(1)), line(1, "suggested", "a", false, None));

@@ -20,16 +20,16 @@ pub(crate) struct NewBranch {
     pub(crate) id: BranchId,
     /// Its name.
     pub(crate) name: String,
-    /// What it overrides; what its parent does when none.
+    /// Its overrides; those of the parent if `None`.
     pub(crate) overrides: Option<Overrides>,
-    /// Messages that it begins with, below the place where it is forked.
+    /// New messages at its start, below the fork.
     pub(crate) grown: Vec<Node>,
-    /// What is written with it.
+    /// Additional writes of the same transaction.
     pub(crate) writes: Vec<Write>,
 }
 
 impl NewBranch {
-    /// One that begins where it is forked.
+    /// Returns a branch without messages of its own.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
         Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
@@ -37,7 +37,8 @@ impl NewBranch {
 }
 
 impl Core {
-    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
+    /// Forks a branch at a node or at its head. All marks and overrides are copied, and both branches are independent
+    /// from then on.
     pub(crate) fn fork(
         &mut self,
         id: BranchId,
@@ -61,7 +62,8 @@ impl Core {
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 
-    /// Makes branches at one place, in one step that is undone together.
+    /// Makes branches at one place of a branch as one operation. While a turn is open, its question is not part of
+    /// them.
     pub(crate) fn sprout(
         &mut self,
         id: BranchId,
@@ -84,7 +86,7 @@ impl Core {
         self.sprout_at(id, head, sprouts, what)
     }
 
-    /// Makes branches that begin at one node, or empty; in one step that is undone together.
+    /// Makes branches whose fork is this node (`None` for the root) as one operation.
     pub(crate) fn sprout_at(
         &mut self,
         id: BranchId,
@@ -149,7 +151,7 @@ impl Core {
     }
 }
 
-/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+/// Returns the nearest place at or above `slot` where a path may end: not between a call and its last result.
 pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     let tree = &session.tree;
     let mut at = slot;
@@ -170,7 +172,7 @@ pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     }
 }
 
-/// Whether all calls above a result are answered up to it.
+/// Whether all calls above a result are answered up to this result.
 fn last_result(session: &Session, slot: Slot) -> bool {
     let tree = &session.tree;
     let mut results = 0_u16;
@@ -187,19 +189,19 @@ fn last_result(session: &Session, slot: Slot) -> bool {
     true
 }
 
-/// The marks of a fork: all marks except those for one call.
+/// Returns the marks of a fork: all marks except those for one call.
 fn inherited(parent: &Branch) -> Vec<Mark> {
     let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
     kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
 }
 
-/// A fork's own copies of the parent's hand-edited states.
+/// Returns a fork's own copies of the parent's edited states.
 fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) -> Vec<StateVersion> {
     let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
 }
 
-/// Names of branches are unique in a session.
+/// Fails if the session already has a branch of this name.
 pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
     if session.branches.iter().any(|branch| branch.name == name) {
         return Err(Failure::user(format!("This session already has a branch {name:?}.")).todo("Choose another name."));
@@ -207,7 +209,7 @@ pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// The first free name of the form `base-3`, from a number on.
+/// Returns the first free name of the form `base-3`, counting from a number on.
 pub(crate) fn fresh_name(session: &Session, base: &str, from: u32) -> String {
     let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
     let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);

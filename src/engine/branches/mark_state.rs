@@ -1,6 +1,6 @@
-//! The state of an item as marks and steps record it: the mark that an automatic step leaves, the row of the step, and
-//! its sentence.
-//! Not for: deciding steps (`context::activation`) or when they are taken (`turns::reflect`).
+//! The state of an item as marks and transitions record it: the mark that results from an automatic step, the
+//! transition that is stored, and its sentence.
+//! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
@@ -8,7 +8,7 @@ use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
-/// The mark that a step leaves.
+/// Returns the mark that results from a step; `None` if the step removes it.
 pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, before: Option<&Mark>) -> Option<Mark> {
     let lease = MarkKind::leased(scene.rules.policy.lease_turns.max(1));
     let (kind, renewals) = match to {
@@ -31,7 +31,7 @@ pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, befor
     })
 }
 
-/// Where a mark puts its item; a lease that has run out puts it nowhere.
+/// Returns the state that a mark gives its item; an expired lease gives none.
 pub(crate) fn standing(mark: Option<&Mark>) -> ItemState {
     match mark.map(|mark| mark.kind) {
         None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => ItemState::None,
@@ -73,7 +73,7 @@ pub(crate) fn suggested(scene: &TurnEndInput<'_>, turn: usize, reason: String) -
     step(scene, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 
-/// The row of a mark that changed; none for a lease that only counted down.
+/// Returns the transition of a mark that changed; `None` for a lease that only counted down.
 pub(crate) fn stepped(
     scene: &TurnEndInput<'_>,
     moved: &MarkUpdate,

@@ -16,11 +16,11 @@ use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
-/// A mark and the one that replaces it.
+/// A mark and its replacement.
 type Swap = (Option<Mark>, Mark);
 
 impl Core {
-    /// Picks items of one branch onto another: each for itself, or all as one text (undoable).
+    /// Copies items of one branch to another, each on its own or all as one text (undoable).
     pub(crate) fn pick(
         &mut self,
         from: BranchId,
@@ -70,8 +70,8 @@ impl Core {
         self.put_over(onto, swaps, &what)
     }
 
-    /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
-    /// (undoable). An earlier result of the same branch there goes.
+    /// Brings the result of a branch (its last turn) to another branch, or else to the one that it was forked from
+    /// (undoable). Replaces an earlier result of the same branch there.
     pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
@@ -92,7 +92,7 @@ impl Core {
         self.put_over(onto, vec![(old, mark)], &what)
     }
 
-    /// Two branches of one session.
+    /// Returns two different branches of one session.
     fn two(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
         let session = self.sessions.of_branch(from)?;
         if from == onto {
@@ -101,7 +101,7 @@ impl Core {
         Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
 
-    /// Writes messages as a text for another branch. A result contains only the last turn but links to all.
+    /// Writes messages as a text for another branch. A result contains only the last turn but links to all messages.
     fn carried_over(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
@@ -137,7 +137,7 @@ impl Core {
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
     }
 
-    /// Writes marks onto a branch as one operation.
+    /// Writes marks to a branch as one operation.
     fn put_over(&mut self, onto: BranchId, swaps: Vec<Swap>, what: &str) -> Result<Answer, Failure> {
         let mut changes = Vec::new();
         let mut writes = Vec::new();
@@ -170,7 +170,8 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Takes off what was brought over from messages that are being removed for good, on all branches of a session.
+    /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a
+    /// session.
     pub(crate) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {
@@ -203,7 +204,7 @@ fn blank(target: Atom) -> Mark {
     }
 }
 
-/// The pinned text that is named by its id, as lists show it, or the beginning of it.
+/// Returns the pinned text that is named by a unique prefix of the id that lists show.
 fn pinned(branch: &Branch, item: &ItemName) -> Option<Atom> {
     let ItemName::Named { text, .. } = item else { return None };
     let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
@@ -211,7 +212,7 @@ fn pinned(branch: &Branch, item: &ItemName) -> Option<Atom> {
     found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)
 }
 
-/// A pinned text of another branch.
+/// Returns a copy of a pinned text for another branch.
 fn copied(mark: &Mark, source: &Branch) -> Mark {
     Mark { inherited_from: Some(source.name.clone()), by: Actor::User, counted: None, ..mark.clone() }
 }
@@ -220,7 +221,7 @@ fn over(target: &Branch, mark: Mark) -> Swap {
     (target.marks.iter().find(|known| known.target == mark.target).cloned(), mark)
 }
 
-/// The nodes of an atom.
+/// Returns the nodes of an atom on a branch.
 fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>, Failure> {
     let none = || Failure::user("Only messages and pinned texts can be picked.");
     let at = |key: Hash| session.tree.by_key(key);

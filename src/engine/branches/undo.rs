@@ -1,4 +1,4 @@
-//! Undo and redo: applies the inverse of an operation's changes wherever the present is still as the operation left it,
+//! Undo and redo: applies the inverse of an operation's changes if the present state is still as the operation left it,
 //! and skips marks that calls have used up.
 //! Not for: making operations (`marks`).
 
@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
-    /// Undoes the newest operation of the session that is not undone and that no call has used up.
+    /// Undoes the newest operation of the session that is not undone and has something left to undo.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let (mut passed, mut stranding) = (Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ impl Core {
         Ok(Answer::Done(format!("There is nothing to undo.{skipped}")))
     }
 
-    /// Does the oldest undone operation again that no call has used up.
+    /// Redoes the oldest undone operation that has something left to redo.
     pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut passed = Vec::new();
@@ -122,8 +122,8 @@ impl Core {
         Ok(())
     }
 
-    /// The windows' anchors that go with heads which move back, and with other summaries: branch, the name under which the
-    /// present one is kept, the anchor.
+    /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
+    /// settings key under which the present anchor is stored, and the anchor to restore.
     fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
@@ -143,7 +143,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Checks that the present is what the change starts from.
+    /// Fails unless the present state is the one that the change starts from.
     fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
@@ -175,15 +175,15 @@ impl Core {
             .todo("Make the change yourself."))
     }
 
-    /// Checks that a branch can be archived: no answer is arriving on it, and another branch is open.
+    /// Whether a branch can be archived: no answer is arriving on it, and another branch is open.
     fn may_leave(&self, branch: BranchId) -> bool {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
         others && !self.turns.live.contains_key(&branch)
     }
 
-    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is archived or loses its
-    /// name.
+    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is then archived
+    /// or loses its name.
     fn strands_later_turns(&self, back: &[Change]) -> bool {
         let archives = back.iter().any(|change| matches!(change, Change::Archived { .. }));
         back.iter().any(|change| match change {
@@ -202,7 +202,7 @@ impl Core {
         })
     }
 
-    /// Whether a branch of a race has later turns than the race's own.
+    /// Whether a branch of a race has more turns than the race's own.
     fn raced_and_went_on(&self, id: BranchId) -> bool {
         let Ok(session) = self.sessions.of_branch(id) else { return false };
         let (Ok(branch), true) = (session.branch(id), session.races.iter().any(|race| race.branch == id)) else {
@@ -341,11 +341,11 @@ impl Core {
     }
 }
 
-/// What can still be carried out of an operation.
+/// The changes of an operation that can still be carried out.
 #[derive(Default)]
 struct Remaining {
     changes: Vec<Change>,
-    /// A call has used up a mark of it.
+    /// Whether a call has used up one of its marks.
     used_up: bool,
 }
 
@@ -359,7 +359,7 @@ fn capsules_key(branch: BranchId, summaries: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(summaries).finish().short())
 }
 
-/// Whether it is known where the window was anchored while these summaries were in use, and where.
+/// Returns whether an anchor of the window was stored for these summaries, and the anchor.
 pub(crate) fn kept_capsules_anchor(
     store: &Store,
     branch: BranchId,
@@ -369,29 +369,29 @@ pub(crate) fn kept_capsules_anchor(
     Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
-/// Remembers where the window was anchored while these summaries were in use.
+/// Returns the write that stores the window's anchor for these summaries.
 pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
     Write::SetValue { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
 
-/// Stores the window's anchor for the head that an operation leaves.
+/// Returns the write that stores the window's anchor for a head.
 pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
     Write::SetValue { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
 
-/// Whether two marks are of one kind; a lease that has counted down is still that lease.
+/// Whether two marks are of the same kind; a lease that has counted down is still the same lease.
 fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
     let kind = |mark: Option<&Mark>| mark.map(|mark| std::mem::discriminant(&mark.kind));
     kind(a) == kind(b)
 }
 
-/// Whether an operation changed only the program's own marks. If those have expired meanwhile, undo skips it.
+/// Whether an operation changed only the program's own marks. Undo skips it if those have expired in the meantime.
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
 }
 
-/// What undo and redo say of the operations that they passed over: the first few by name.
+/// Returns a sentence that names the first operations that undo or redo skipped; empty if there are none.
 fn passed_over(what: &[String]) -> String {
     const NAMED: usize = 3;
     let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -403,7 +403,7 @@ fn passed_over(what: &[String]) -> String {
     }
 }
 
-/// What undo says of the races that it left alone.
+/// Returns a sentence about the races that undo skipped; empty if there are none.
 fn not_stranded(what: &[String]) -> String {
     match what {
         [] => String::new(),
@@ -411,7 +411,7 @@ fn not_stranded(what: &[String]) -> String {
     }
 }
 
-/// A failure that names what could not be undone or redone.
+/// Adds to a failure the name of the operation that could not be undone or redone.
 fn named(failure: Failure, what: &str, undone: bool) -> Failure {
     if failure.kind != FailureKind::Stale {
         return failure;
@@ -441,8 +441,8 @@ fn inverse(change: &Change) -> Change {
     }
 }
 
-/// Whether going from one version of the state block to another withdraws this one (`true`) or brings it back; none where it
-/// is neither of them.
+/// Returns whether a change from one version of the state block to another withdraws (`true`) or restores (`false`)
+/// this version; `None` if it is neither of them.
 fn withdrawn(version: u32, before: Option<u32>, after: Option<u32>) -> Option<bool> {
     let versions = [(before, true), (after, false)];
     versions.iter().find(|(of, _)| *of == Some(version)).map(|(_, withdrawn)| *withdrawn)

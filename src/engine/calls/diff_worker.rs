@@ -18,17 +18,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A call to compare.
 pub(crate) enum WantedCall {
-    /// The plan that is drawn.
+    /// The plan that is drawn, which was not sent.
     Drawn(Box<PlanWithCall>),
-    /// One that was made.
+    /// A call that was made.
     Stored(CallSelector),
 }
 
 /// A comparison to make.
 pub(crate) enum DiffRequest {
-    /// What differs between two calls; without the first, from the call before.
+    /// The differences between two calls; without the first, between the second and the call before it.
     Diff(Option<Box<WantedCall>>, Box<WantedCall>),
-    /// An item over so many of the newest calls of a branch, or over all.
+    /// An item over this many of the newest calls of a branch, or over all.
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
@@ -46,7 +46,7 @@ struct DiffQuestion {
     number: Option<u64>,
 }
 
-/// Takes requests. The thread ends when this is dropped.
+/// A handle to the thread, which ends when this is dropped.
 pub(crate) struct DiffWorker {
     passing: Arc<AtomicU64>,
     closed: Arc<AtomicBool>,
@@ -63,7 +63,7 @@ impl DiffWorker {
         Ok(Self { passing, closed, forget, to })
     }
 
-    /// Messages or branches were removed: no plan that is kept at hand is used again.
+    /// Makes the thread clear its cached plans before its next work, because messages or branches were removed.
     pub(crate) fn forget(&self) {
         self.forget.store(true, Ordering::SeqCst);
     }
@@ -83,7 +83,7 @@ impl DiffWorker {
 
 impl Drop for DiffWorker {
     fn drop(&mut self) {
-        // A look that is under way is given up.
+        // The comparison under way is aborted.
         self.closed.store(true, Ordering::SeqCst);
     }
 }
@@ -136,7 +136,7 @@ impl Worker {
     }
 }
 
-/// What a comparison works with.
+/// The data that a comparison uses.
 pub(crate) struct DiffContext<'a> {
     pub(crate) store: &'a Store,
     pub(crate) shelf: &'a mut StoredPlans,
@@ -147,24 +147,24 @@ pub(crate) struct DiffContext<'a> {
 }
 
 impl<'a> DiffContext<'a> {
-    /// A session that was open.
+    /// Returns a session that was open at the time of the request.
     pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a SessionSnapshot> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
-    /// The session that requests without a branch mean.
+    /// Returns the session that requests without a branch mean.
     pub(crate) fn session(&self) -> Result<&'a SessionSnapshot, Failure> {
         self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
     }
 
-    /// The session that holds a branch.
+    /// Returns the session that contains a branch.
     pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a SessionSnapshot, Failure> {
         let holds = |session: &&SessionSnapshot| session.branches.iter().any(|b| b.id == branch);
         self.sessions.iter().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 }
 
-/// A newer request replaced this one.
+/// The failure of a request that a newer one replaced.
 pub(crate) fn stale() -> Failure {
     Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
 }

@@ -19,7 +19,8 @@ use uuid::Uuid;
 const MOST: usize = 8;
 
 impl Core {
-    /// Makes a branch for each way, at the branch's head, with a record of its settings and limits. Undone together.
+    /// Makes a branch for each variant at the branch's head, with a record of its settings and limits (undone
+    /// together).
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
             let what = format!("A race takes two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
@@ -63,8 +64,8 @@ impl Core {
         Ok(Answer::Race(branches))
     }
 
-    /// Keeps one branch of a race and archives the others. It takes the name of the raced branch, which is archived
-    /// too, unless that branch has grown since.
+    /// Keeps one branch of a race and archives the others. The kept branch takes the name of the raced branch, which is
+    /// archived too, unless the raced branch has grown since.
     pub(crate) fn keep_one(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let session = self.sessions.of_branch(id)?;
         let kept = session.branch(id)?.clone();
@@ -112,7 +113,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
     }
 
-    /// Puts several branches away in one step.
+    /// Archives several branches in one operation.
     pub(crate) fn put_away(&mut self, ids: &[BranchId]) -> Result<Answer, Failure> {
         let (mut writes, mut changes) = (Vec::new(), Vec::new());
         let Some(first) = ids.first() else { return Ok(Answer::Done(String::new())) };
@@ -150,7 +151,7 @@ fn written(change: &Change) -> Option<Write> {
     }
 }
 
-/// The settings as they hold now, defaults included.
+/// Returns the effective settings, including defaults.
 fn config(rules: Rules, overrides: Overrides) -> Config {
     Config {
         max_output: rules.max_output().unwrap_or(rules.budget.reserved_output),

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 impl Core {
-    /// Begins.
+    /// Starts a rerun.
     pub(crate) fn start_rerun(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.turns.rerun.is_some() {
             return Err(
@@ -92,7 +92,7 @@ impl Core {
         let Some(again) = &mut self.turns.rerun else { return };
         let trace = &mut again.view.trace;
         trace.more.protection = protection(&deed);
-        // A person asked for it, which is all that looking needs.
+        // A person asked for the rerun; calls that only read need no other approval.
         trace.word = Some("you".into());
         let asking =
             PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), deed, rule: None };
@@ -110,7 +110,7 @@ impl Core {
         }
     }
 
-    /// A person's decision.
+    /// Records a person's decision.
     pub(crate) fn decide_rerun(
         &mut self,
         consent: Consent,
@@ -138,7 +138,7 @@ impl Core {
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// Stops it.
+    /// Stops the rerun.
     pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
         let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
         again.cancel.store(true, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Core {
         view.state = RerunState::Ended;
         let now = &done.output.body;
         view.change = Some(tools::compared("result", before.map(Arc::from), Some(now)));
-        // No message holds this result, so it is kept as it is, or in full.
+        // No message contains this result, so it is always stored, in full if it was shortened.
         let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
         let trace = Box::new(view.trace.clone());
         let writes = vec![

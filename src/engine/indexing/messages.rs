@@ -1,6 +1,6 @@
-//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the retrieval
-//! room needs: texts, scopes, groups. Runs on the planner's thread.
-//! Not for: what happens with the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
+//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the room
+//! `retrieval` needs: texts, scopes, groups. Runs on the planner's thread.
+//! Not for: the use of the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;
@@ -25,40 +25,41 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Messages read from the store at once.
+/// The number of messages that are read from the store at a time.
 const BATCH: usize = 64;
-/// How long indexing may hold the planner up at a time.
+/// How long indexing may occupy the planner's thread at a time.
 const SLICE: Duration = Duration::from_millis(80);
-/// Scopes kept for each session.
+/// The number of cached scopes of each session.
 const SCOPES: usize = 3;
-/// Segments whose postings stay in memory beside the store; further ones are read from there.
+/// The number of segments whose postings stay in memory; those of further segments are read from the store.
 const RESIDENT: usize = 16;
-/// Passages by which the segment that still grows must have grown to be stored again.
+/// The number of passages by which the growing segment must have grown to be stored again.
 const GROWN: u32 = 256;
-/// Texts kept at hand for cards.
+/// The number of cached texts for cards at which the cache is cleared.
 const TEXTS: usize = 4_000;
 
-/// Up to so many passages every one is compared with a question; of more, those that seem nearest.
+/// Up to this number of passages, a question is compared with every passage; with more, only with the approximately
+/// nearest.
 const WHOLE: usize = 200_000;
 
-/// What is kept of one session.
+/// The message index of one session.
 pub(crate) struct SessionIndex {
     pub(crate) index: Index,
     session: SessionId,
-    /// Digests of the segments that the store holds or was given.
+    /// Digests of the segments that the store has or was sent.
     stored: Vec<Hash>,
-    /// Passages of the segment that still grows when it was stored last.
+    /// The number of passages of the growing segment when it was stored last.
     kept: u32,
     scopes: Vec<(Hash, Scope)>,
     /// Vectors by the numbers of passages.
     vectors: VectorIndex,
 }
 
-/// See the module.
+/// The message indexes of sessions.
 pub(crate) struct MessageSearch {
     store: Store,
     sessions: HashMap<SessionId, SessionIndex>,
-    /// Where vectors come from, where there is an embedder.
+    /// The source of vectors; `None` without an embedder.
     pub(crate) vectors: Option<Vectors>,
 }
 
@@ -67,7 +68,7 @@ impl MessageSearch {
         Self { store, sessions: HashMap::new(), vectors: None }
     }
 
-    /// Messages were removed: nothing of them may be found again.
+    /// Clears all indexes, because messages were removed.
     pub(crate) fn forget(&mut self) {
         self.sessions.clear();
         if let Some(vectors) = &self.vectors {
@@ -75,7 +76,7 @@ impl MessageSearch {
         }
     }
 
-    /// Indexes what of a path is not yet, for a while; says how many messages are left.
+    /// Indexes the missing messages of a path for a short time. Returns the number of messages that are left.
     pub(crate) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
         let store = &self.store;
         Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
@@ -92,7 +93,7 @@ impl MessageSearch {
         })
     }
 
-    /// The session's shelf with this whole path indexed, its scope, and the texts and postings behind it.
+    /// Returns the session's index with this whole path indexed, the path's scope, and access to texts and postings.
     pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
         let store = &self.store;
         let there = Self::of(&mut self.sessions, store, session)?;
@@ -115,7 +116,7 @@ impl MessageSearch {
 }
 
 impl SessionIndex {
-    /// What the store holds of a session. What cannot be read is dropped and made again.
+    /// Reads the index of a session from the store. An index that cannot be read is dropped and made again.
     fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
         let empty = || Self {
             index: Index::new(),
@@ -142,8 +143,8 @@ impl SessionIndex {
         Ok(shelf)
     }
 
-    /// Indexes what of a path is not yet, all of it or as much as the time allows; says how many messages are left. Paths
-    /// go in from their root, so what stands before a known message is known.
+    /// Indexes the missing messages of a path, all of them or as many as the time allows. Returns the number of
+    /// messages that are left. Paths are indexed from the root, so everything before an indexed message is indexed.
     fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
         let begun = Instant::now();
         let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
@@ -166,7 +167,7 @@ impl SessionIndex {
         Ok(path.len() - known)
     }
 
-    /// Stores what still grows, once it has grown by enough, so that the next program need not make it again.
+    /// Stores the growing segment once it has grown by enough, so that the next program does not have to make it again.
     fn keep_tail(&mut self, store: &Store) {
         let growing = self.index.growing();
         let grown = if growing < self.kept { growing } else { growing - self.kept };
@@ -180,7 +181,8 @@ impl SessionIndex {
         }
     }
 
-    /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.
+    /// Adds vectors to the passages that they were made from. Vectors that do not match their message's passages are
+    /// skipped.
     fn take_vectors(&mut self, arrived: Vec<NewVectors>) {
         for (key, codes) in arrived {
             let known = self.index.number(&key).and_then(|number| self.index.known(number));
@@ -205,7 +207,8 @@ impl SessionIndex {
         });
     }
 
-    /// Gives sealed segments to the store and lets go of their postings, which are read from there again.
+    /// Stores sealed segments and, beyond the first ones, drops their postings from memory, since they can be read from
+    /// the store.
     fn hand_over(&mut self, store: &Store) {
         if store.read_only() {
             return;
@@ -225,7 +228,7 @@ impl SessionIndex {
         }
     }
 
-    /// The place of a path's scope among those kept.
+    /// Returns the index of a path's scope among the cached ones.
     fn scope(&mut self, path: &[PathNode]) -> usize {
         let last = path.last().map(|node| node.key).unwrap_or_default();
         if let Some(at) = self.scopes.iter().position(|(key, scope)| *key == last && scope.messages() == path.len()) {
@@ -238,13 +241,13 @@ impl SessionIndex {
     }
 }
 
-/// A lane as the index knows it.
+/// Returns the number by which the index identifies a lane.
 pub(crate) fn lane_number(name: &str) -> u32 {
     let [a, b, c, d, ..] = Hash::of(name.as_bytes()).0;
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// A message's words as they are indexed and as cards show them.
+/// Returns a message's text as it is indexed and as cards quote it.
 pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
     let form = match head.role {
         Role::Assistant if head.calls > 0 => Form::Elided,
@@ -254,12 +257,12 @@ pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
     render_forms::message_text(head.key, head.role, content, form)
 }
 
-/// Who speaks, as cards name it.
+/// Returns the speaker's name for cards.
 fn speaker(head: &NodeHead) -> Option<String> {
     head.name.clone().filter(|name| !name.trim().is_empty())
 }
 
-/// A session's shelf with one path's scope; texts and postings are read when they are wanted.
+/// A session's index with the scope of one path. Texts and postings are read when they are needed.
 pub(crate) struct PathIndex<'a> {
     store: &'a Store,
     pub(crate) vectors: Option<&'a Vectors>,
@@ -270,7 +273,7 @@ pub(crate) struct PathIndex<'a> {
     lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
-/// What cards need to know of a message.
+/// What cards need to know about a message.
 #[derive(Clone, Debug)]
 pub(crate) struct CardFacts {
     pub(crate) id: NodeId,
@@ -280,7 +283,8 @@ pub(crate) struct CardFacts {
 }
 
 impl PathIndex<'_> {
-    /// How like a question the passages of the scope are; none where a passage that may come back has no vector.
+    /// Returns the similarity of the scope's passages to a question; `None` if a passage that may be returned has no
+    /// vector.
     pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
         let (index, scope) = (&self.shelf.index, self.scope);
         let mut docs = DocSet::default();
@@ -302,7 +306,7 @@ impl PathIndex<'_> {
         found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
     }
 
-    /// A message by its key.
+    /// Returns the facts of a message by its key.
     pub(crate) fn told(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)
     }
@@ -357,7 +361,7 @@ impl Source for PathIndex<'_> {
     }
 }
 
-/// The positions that must not be parted from one: a calling message and its results.
+/// Returns the positions that must be kept together with this one: a calling message and its results.
 pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
     let result = |node: &PathNode| node.role == Role::Tool;
     let mut start = at;
@@ -376,7 +380,7 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    /// A segment that grows is stored again only once it has grown by enough: not with every message, and not never.
+    /// A growing segment is stored again only once it has grown by enough: not with every message, and not never.
     #[test]
     fn what_grows_is_stored_once_it_has_grown_by_enough() {
         let folder = tempfile::tempdir().unwrap();

@@ -17,10 +17,10 @@ use crate::engine::sessions::session::Session;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Near misses that come back.
+/// The maximum number of near misses that are returned.
 const NEAR: usize = 12;
 
-/// What is asked.
+/// A search on request.
 pub(crate) struct RetrievalRequest {
     pub(crate) query: String,
     pub(crate) at: Option<i64>,
@@ -28,7 +28,7 @@ pub(crate) struct RetrievalRequest {
     pub(crate) anyway: bool,
 }
 
-/// Where to search.
+/// The path, the token budget and the encoding of a search.
 struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,
@@ -38,7 +38,7 @@ struct SearchPlace {
 }
 
 impl Core {
-    /// Looks and answers, on the planner's thread.
+    /// Searches on the planner's thread and answers.
     pub(crate) fn retrieve(
         &mut self,
         ticket: Ticket,

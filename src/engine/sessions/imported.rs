@@ -20,46 +20,46 @@ use crate::store::types::{StoreError, Write};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Parents that are found without asking the store.
+/// The number of recent nodes in memory; parents among them are found without a look-up in the store.
 const RECENT: usize = 8_192;
 
-/// Branches that are taken from one file.
+/// The maximum number of branches that are read from one file.
 const BRANCHES: usize = 1_000;
 
-/// What is known of a record that is a node.
+/// The id and time of a node that a record became or already was.
 #[derive(Clone, Copy)]
 struct ImportedNode {
     id: NodeId,
     at: i64,
 }
 
-/// One session of an import.
+/// The import of one session.
 struct Intake {
     source: String,
     title: String,
     now: i64,
-    /// Its session, once anything was written.
+    /// The id of the session, once anything was written.
     session: Option<SessionId>,
-    /// This import made it.
+    /// Whether this import created the session.
     made: bool,
-    /// By the record's number: its node's key, and how many of the file's records hang on it.
+    /// By the record's number: the key of its node, and the number of the file's records below it.
     placed: Vec<(Hash, u32)>,
     roots: u32,
-    /// The last ones, by number.
+    /// The most recent nodes with the numbers of their records, as a ring buffer.
     recent: Vec<(u32, ImportedNode)>,
     added: u64,
     known: u64,
-    /// States that wait for a yes.
+    /// States that wait for a person's decision.
     states: u64,
     head: Option<NodeId>,
-    /// Records that wait, so that the last ones are written together with the end.
+    /// Records that are not written yet, so that the last ones are written together with the end of the session.
     waiting: Vec<PlacedRecord>,
 }
 
 /// What an import has stored so far.
 #[derive(Default)]
 struct ImportProgress {
-    /// Sessions that are over.
+    /// Sessions that are complete.
     sessions: Vec<ImportResult>,
     /// Sessions that could not be stored.
     failed: Vec<Skipped>,
@@ -67,7 +67,7 @@ struct ImportProgress {
     added: u64,
 }
 
-/// How a session ends.
+/// The end of a session in the file.
 #[derive(Default)]
 struct SessionEnd {
     current: Option<u32>,
@@ -75,7 +75,7 @@ struct SessionEnd {
 }
 
 impl Core {
-    /// Takes the program's own conversation in (the demo): its states count at once.
+    /// Imports the program's own conversation (the demo); its states apply at once.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
@@ -86,7 +86,7 @@ impl Core {
         Ok(())
     }
 
-    /// Stores what an import reads.
+    /// Imports all pieces that a reader returns.
     pub(crate) fn import(&mut self, incoming: &IncomingPieces) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
             return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
@@ -121,7 +121,7 @@ impl Core {
                     (session, Vec::new(), Some(SessionEnd { current, branches }))
                 }
             };
-            // Only one session at a time has records that wait.
+            // Only one session at a time has records that are not written.
             if let Some(other) = last.replace(session).filter(|other| *other != session)
                 && let Some(intake) = open.remove(&other)
             {
@@ -139,7 +139,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes what waits, and lets the fresh records wait, unless this is the end. None where the session cannot be stored.
+    /// Writes the waiting records and keeps the fresh ones waiting, unless this is the end. Returns `None` if the
+    /// session cannot be stored.
     fn write_portion(
         &self,
         mut intake: Intake,
@@ -159,7 +160,7 @@ impl Core {
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                // What the store refuses for one conversation it refuses for the next.
+                // If the store refuses one session, it refuses the next one too.
                 if failure.kind == FailureKind::Store {
                     return Err(failure);
                 }
@@ -170,7 +171,7 @@ impl Core {
     }
 }
 
-/// What an import that stops has stored.
+/// Returns a sentence about what an import that fails has stored.
 fn kept(sessions: &[ImportResult], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
@@ -199,13 +200,13 @@ impl Intake {
         }
     }
 
-    /// The result.
+    /// Returns the result of the import of this session; `None` if nothing was written.
     fn told(self) -> Option<ImportResult> {
         let Self { session, title, added, known, states, head, .. } = self;
         session.map(|session| ImportResult { states, session, title, added, known, head })
     }
 
-    /// Works a portion out, inside its transaction.
+    /// Computes the writes of a portion, inside its transaction.
     fn write(
         mut self,
         known: &StoreLookup<'_>,
@@ -235,7 +236,7 @@ impl Intake {
         Ok((writes, self))
     }
 
-    /// The session that this source has already, or a new one.
+    /// Returns the session that an earlier import from this source created, or a new one.
     fn find(&mut self, known: &StoreLookup<'_>, writes: &mut Vec<Write>) -> Result<SessionId, StoreError> {
         let source_key = format!("import:{}", self.source);
         let stored = known.setting(&source_key)?;
@@ -257,7 +258,8 @@ impl Intake {
         Ok(id)
     }
 
-    /// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
+    /// Converts records to nodes. Keys contain the source and the external id, so that the same record is the same node
+    /// in every import.
     fn nodes(
         &mut self,
         known: &StoreLookup<'_>,
@@ -314,7 +316,7 @@ impl Intake {
         }
     }
 
-    /// The node that a record became.
+    /// Returns the key and the node of a record.
     fn spot(
         &self,
         known: &StoreLookup<'_>,
@@ -340,7 +342,7 @@ impl Intake {
         Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
     }
 
-    /// Stores the branches with their heads.
+    /// Adds the writes of the branches with their heads.
     fn stand(
         &self,
         known: &StoreLookup<'_>,
@@ -365,7 +367,7 @@ impl Intake {
                 id
             }
             Some(branch) => {
-                // A grown export moves the head only when nobody has moved it here since the last import.
+                // A grown export moves the head only if nobody has moved it here since the last import.
                 let last = known.setting(&moved_key(session))?;
                 let unmoved = last == branch.head.map(|head| head.to_string());
                 if unmoved && (self.made || over) && head != branch.head && head.is_some() {
@@ -391,7 +393,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Puts one more branch where it stands: a new one, or one that an earlier import made and nobody has moved since.
+    /// Adds the writes of another branch: a new one, or one that an earlier import created and nobody has moved since.
     fn other(
         &self,
         known: &StoreLookup<'_>,
@@ -427,18 +429,18 @@ impl Intake {
     }
 }
 
-/// What else a file says of a new branch.
+/// Returns the writes of a new branch's other properties in the file.
 fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
     let away = pointer.archived.then_some(Write::ArchiveBranch { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
 
-/// A branch's name for a list.
+/// Returns a branch's name without control characters and of bounded length.
 fn plain_name(name: &str) -> String {
     name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// Where an import left the first branch.
+/// Returns the write that records the head to which an import moved the first branch.
 fn moved(session: SessionId, head: Option<NodeId>) -> Write {
     Write::SetValue { key: moved_key(session), value: head.map(|head| head.to_string()) }
 }

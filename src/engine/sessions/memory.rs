@@ -1,4 +1,4 @@
-//! Acts of a person on memories and suggested pins. Each is stored with its operation and its step.
+//! Acts of a person on memories and suggested pins. Each is stored with its operation and its state change.
 //! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -19,11 +19,11 @@ use crate::export::secrets;
 use crate::store::types::Write;
 use uuid::Uuid;
 
-/// Shorter beginnings of ids name nothing.
+/// The minimum length of a prefix of an id.
 const SHORTEST: usize = 4;
 
 impl Core {
-    /// Memories that hold in a session: all of them, or those that fit some words, best first.
+    /// Returns the memories that apply to a session: all of them, or those that match some words, best first.
     pub(crate) fn memories(
         &self,
         session: Option<&str>,
@@ -51,7 +51,8 @@ impl Core {
         Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
     }
 
-    /// A memory of the person's own: confirmed from the start.
+    /// Stores a memory of the person's own, which is confirmed from the start. Fails if the same text is already
+    /// stored.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
         let text = fit(text)?;
         let session = self.sessions.current()?;
@@ -92,7 +93,7 @@ impl Core {
         Ok(Answer::Memories(vec![made]))
     }
 
-    /// Confirms, edits, dismisses, widens or deletes a memory.
+    /// Confirms, edits, dismisses or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;
@@ -158,7 +159,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// Every drawn plan may be another one now: memories reach beyond a branch.
+    /// Makes all drawn plans stale, because memories apply to all branches.
     pub(crate) fn memories_moved(&mut self) {
         let branches: Vec<BranchId> =
             self.sessions.open.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
@@ -170,7 +171,7 @@ impl Core {
         }
     }
 
-    /// A change of a memory, undone or done again, against what is there now.
+    /// Returns the writes of a memory's change by undo or redo, based on what is stored now.
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
         let now = self.store.memory(id).ok().flatten();
@@ -231,7 +232,7 @@ impl Core {
             && self.store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
     }
 
-    /// Turns a suggested pin down, for good.
+    /// Dismisses a suggested pin, so that it is not suggested again.
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
@@ -257,7 +258,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// The steps of suggested pins in a change of what is dismissed.
+    /// Returns the state changes of suggested pins that follow from a change of the dismissed items.
     pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
         let Change::Overrides { branch, before, after } = change else { return Vec::new() };
         let Ok(branch) = self.sessions.branch(*branch) else { return Vec::new() };
@@ -271,7 +272,8 @@ impl Core {
         gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
     }
 
-    /// Whether the model, the program or a call without it suggested on this branch to pin it.
+    /// Whether a pin of this item was suggested on the branch: by the model, by the program, or by a replay without the
+    /// item.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
         let Atom::Message { node } = target else { return false };
         let by_model = |session: &super::session::Session| {
@@ -293,7 +295,7 @@ impl Core {
         self.told_step(branch, target, step, "decided by the person", Actor::User)
     }
 
-    /// A step on a branch.
+    /// Returns the write of an item's state change on a branch.
     pub(crate) fn told_step(
         &self,
         branch: &Branch,
@@ -319,7 +321,8 @@ impl Core {
         }
     }
 
-    /// The step of an item in a change of its mark by a person: pinned, taken out, taken off again, undone.
+    /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the
+    /// same.
     pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
         let Change::Mark { branch, target, before, after } = change else { return None };
         let branch = self.sessions.branch(*branch).ok()?;
@@ -331,7 +334,8 @@ impl Core {
         (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
     }
 
-    /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.
+    /// Returns a sentence about confirmed memories that came from messages which are being deleted; empty if there are
+    /// none.
     pub(crate) fn made_from(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
         let mut all = self.store.memories(Some(session))?;
         all.retain(|memory| {
@@ -348,7 +352,7 @@ impl Core {
     }
 }
 
-/// The write that turns one state of a memory into another, given what is there now.
+/// Returns the write that changes a memory from one version to another, based on what is stored now.
 fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
     let expect = now.map(|memory| memory.version);
     match (before, after) {
@@ -369,7 +373,8 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
     }
 }
 
-/// A text that may be kept: one line, not too long, and nothing that looks like a secret.
+/// Checks and normalizes the text of a memory: it must be one line, not too long, and contain nothing that looks like a
+/// secret.
 pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
@@ -388,7 +393,8 @@ pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The end of an id, by which people name it: its beginning is a time, which memories of one answer share.
+/// Returns the end of an id, by which people name a memory. The beginning is a time, which memories of one answer
+/// share.
 pub(crate) fn short(id: MemoryId) -> String {
     let id = id.0.simple().to_string();
     id[id.len() - 8..].to_owned()

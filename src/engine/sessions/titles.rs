@@ -24,15 +24,15 @@ use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Characters of a title made of words that were said.
+/// The maximum length in characters of a title from the first question.
 const WORDS: usize = 48;
-/// Characters of a title that a model made.
+/// The maximum length in characters of a title by the model.
 const MADE: usize = 60;
-/// Characters of each message that the model reads.
+/// The number of characters of each message that the model reads.
 const READ: usize = 4_000;
 
 impl Core {
-    /// A question became a message: a session that has only its date for a title is called after its first question.
+    /// Titles a session after its first question, if its title is only a date. Called when a question becomes a node.
     pub(crate) fn title_by_words(&mut self, branch: BranchId) {
         if self.setup.titles == Titles::Date {
             return;
@@ -53,7 +53,7 @@ impl Core {
         self.show_title(card, title);
     }
 
-    /// A turn closed: after the first one the model may be asked for a title.
+    /// Asks the model for a title after the first turn, if the settings want that.
     pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
         let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// A person wants a title from the model; answered when it is there.
+    /// Asks the model for a title because a person wants one. Answered when the title is there.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         if !self.sessions.open.contains_key(&id) {
@@ -160,7 +160,7 @@ impl Core {
         Ok(said)
     }
 
-    /// In memory and on the screen.
+    /// Applies a title in memory and on the screen.
     pub(crate) fn show_title(&mut self, mut card: SessionCard, title: String) {
         if let Some(session) = self.sessions.open.get_mut(&card.id) {
             session.card.title.clone_from(&title);
@@ -170,7 +170,7 @@ impl Core {
     }
 }
 
-/// One call with the first turn's words, secrets masked.
+/// Makes one call with the text of the first turn, with secrets masked.
 fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<String, Failure> {
     let mut text = String::new();
     for node in auxiliary_call.store.nodes(sources)? {
@@ -196,7 +196,7 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
     Ok(title)
 }
 
-/// The first words of a line in which no secret is left.
+/// Returns the first words of a line after masking secrets.
 fn masked(line: &str) -> String {
     by_words(&secrets::mask(line).0)
 }
@@ -211,7 +211,7 @@ fn turns_of(session: &Session, branch: BranchId) -> usize {
     path_of(session, branch).map_or(0, |path| path.turns.iter().filter(|turn| turn.asked).count())
 }
 
-/// The messages of the first turn that may be read.
+/// Returns the messages of the first turn that may be sent.
 fn first_turn(session: &Session, branch: BranchId) -> Vec<NodeHead> {
     let Some(path) = path_of(session, branch) else { return Vec::new() };
     let Some(turn) = path.turns.iter().find(|turn| turn.asked) else { return Vec::new() };
@@ -224,13 +224,13 @@ fn path_of(session: &Session, branch: BranchId) -> Option<Arc<super::path::PathV
     Some(session.paths.get(&session.tree, session.head(branch)))
 }
 
-/// Whether a title is nothing but the time at which its session was made.
+/// Whether a title is only the time at which its session was created.
 fn is_dated(title: &str) -> bool {
     let shape = |c: char| if c.is_ascii_digit() { '0' } else { c };
     title.chars().map(shape).eq("0000-00-00 00:00".chars())
 }
 
-/// The first words of a line, up to its first sentence's end, as many whole ones as fit.
+/// Returns the first words of a line, up to the end of its first sentence, as many whole words as fit.
 fn by_words(line: &str) -> String {
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let ends = |(at, c): (usize, char)| {
@@ -243,7 +243,7 @@ fn by_words(line: &str) -> String {
     fitted(sentence, WORDS)
 }
 
-/// As many whole words as fit; one long word is cut.
+/// Shortens a line to as many whole words as fit; a single long word is cut.
 fn fitted(line: &str, most: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();
@@ -253,7 +253,7 @@ fn fitted(line: &str, most: usize) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// A model's answer as a title: its first line without quotation marks, Markdown, a label or a full stop.
+/// Converts a model's answer to a title: its first line without quotation marks, Markdown, a label or a period.
 fn cleaned(said: &str) -> String {
     let Some(line) = said.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
     let odd =

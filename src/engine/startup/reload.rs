@@ -8,7 +8,7 @@ use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
 
 impl Core {
-    /// Reads the configuration again. A fault in it changes nothing.
+    /// Reads the configuration again. If it is invalid, nothing changes.
     pub(crate) fn read_again(&mut self) -> Result<Answer, Failure> {
         let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
         let fresh = read()?;
@@ -44,7 +44,7 @@ impl Core {
     }
 }
 
-/// What changed, and what of it waits for the next start.
+/// Returns a sentence about the changed settings and those of them that apply only after a restart.
 fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();

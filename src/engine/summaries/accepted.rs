@@ -1,4 +1,4 @@
-//! Accepted summaries: which are in use, reverting one level by level, their list and figures.
+//! Accepted summaries: which are in use, reverting one level by level, their list and statistics.
 //! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
 use crate::domain::base::failure::Failure;
@@ -15,7 +15,8 @@ use crate::store::types::Write;
 use std::sync::Arc;
 
 impl Core {
-    /// Makes other summaries the branch's own, undoably.
+    /// Replaces the summaries in use on a branch, with additional writes `first` in the same transaction (undoable).
+    /// `known` is called after the write and before the change is applied.
     pub(crate) fn use_summaries(
         &mut self,
         branch: &Branch,
@@ -25,7 +26,7 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // A level taken back brings the window back to where it stood before that level.
+        // Reverting a level restores the window that the branch had before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
             crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
@@ -52,14 +53,14 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a summary is a level below one that the branch uses.
+    /// Whether a summary is the level below one that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
         let session = self.sessions.of_branch(branch.id);
         let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
         branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
-    /// Takes the newest level of a kind back.
+    /// Reverts the newest level of a kind.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -90,7 +91,7 @@ impl Core {
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }
 
-    /// A summary and the levels below it, newest first.
+    /// Returns a summary and the levels below it, newest first.
     pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return chain };
@@ -150,14 +151,14 @@ impl Core {
         })))
     }
 
-    /// The summary of a kind that the branch uses in a lane.
+    /// Returns the summary of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.sessions.of_branch(branch.id).ok()?;
         let found = branch.summaries.iter().rev().filter_map(|id| session.summary(*id));
         found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a summary itself, and no older level of it, could go.
+    /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Automatic summaries: after a turn closes, a thread works out whether the branch's policy calls for a summary; the
+//! Automatic summaries: after a turn closes, a thread checks whether the branch's policy calls for a summary; the
 //! result is a draft. No turns are summarized twice: not while a draft waits, not if a summary covers them, and not
-//! after a person rejected the draft until as much has been added as the policy measures.
+//! after a person rejected the draft until as much has been added as the policy requires.
 //! Not for: writing drafts (`writer`), acts on them (`drafts`), or the measures (`context::policy`).
 
 use super::candidates::{readable, stays};
@@ -34,11 +34,11 @@ use std::sync::{Arc, PoisonError};
 const MOST_TURNS: usize = 1_000;
 /// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// Messages whose counts are remembered before the cache is cleared.
+/// The number of cached counts at which the cache is cleared.
 const REMEMBERED: usize = 20_000;
-/// Messages that are read at a time.
+/// The number of messages that are read at a time.
 const BATCH: usize = 256;
-/// Turns that are counted at a time, where a few may be enough to know.
+/// The number of turns that are counted at a time, because a few may be enough for a decision.
 const BATCH_TURNS: usize = 16;
 
 /// A turn that no summary covers.
@@ -48,15 +48,15 @@ struct Turn {
     heads: Vec<NodeHead>,
 }
 
-/// What a thread needs to work out whether a summary is due.
+/// The input of a check whether a summary is due.
 struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
     compaction: AutoSummarySettings,
-    /// Seconds since the last summary, or since it began.
+    /// Seconds since the last summary, or since the first unsummarized turn.
     since: u64,
-    /// The first turn in the last request's window, by its number.
+    /// The number of the first turn in the last request's window.
     window: u32,
     /// Tokens of the request besides the turns.
     fixed: u32,
@@ -68,7 +68,7 @@ struct DueCheck {
 }
 
 impl Core {
-    /// A turn closed. `plan` is that of its last call.
+    /// Checks after a closed turn whether a summary is due. `plan` is the plan of the turn's last call.
     pub(crate) fn check_due(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
         if self.summaries.drafts.own.remove(&branch) {
             self.accept_by_itself(branch);
@@ -84,8 +84,9 @@ impl Core {
         }
     }
 
-    /// The same for a single command, which ends with the turn: a summary that is used at once and costs nothing is made before
-    /// the turn ends. A draft could not wait, so it is said, once for the same turns, how to have one made.
+    /// Checks for a single command, which ends with the turn. A summary that is accepted automatically and needs no
+    /// model is made before the command ends. A draft could not wait, so a notice says how to have one made, once for
+    /// the same turns.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some((up_to, cause)) = look.due().ok().flatten() else { return };
         let AutoSummarySettings { accept, by, .. } = look.compaction;
@@ -134,8 +135,8 @@ impl Core {
         }))
     }
 
-    /// The place on the path up to which a lane is summed up, or a person did not want it to be; and when that was, by the
-    /// conversation's own time.
+    /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
+    /// that, in the conversation's own time.
     fn summed_up_to(
         &self,
         session: &Session,
@@ -186,7 +187,7 @@ impl Core {
         }
     }
 
-    /// The last rejection on a branch or its ancestors.
+    /// Returns the last rejection on a branch or its ancestors.
     fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
         let mut at = Some(branch);
         for _ in 0..session.branches.len() {
@@ -199,7 +200,7 @@ impl Core {
         None
     }
 
-    /// Starts the draft if a summary is due.
+    /// Starts a draft if a summary is due.
     pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
         let DueResult { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
@@ -227,8 +228,8 @@ impl Core {
         self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
     }
 
-    /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
-    /// themselves. Says what happens, or how to have it done.
+    /// Drafts a summary of the session so far after a task has ended, if automatic summaries are on. Returns a sentence
+    /// about that, or about how to have a summary drafted.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
@@ -263,7 +264,7 @@ impl Core {
         }
     }
 
-    /// Whether this was not said before, by this program or another one; from now on it was.
+    /// Whether this value was not stored before, by this program or another one. Stores it.
     fn first_time(&self, key: String, value: &str) -> bool {
         let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
         if first {
@@ -272,7 +273,7 @@ impl Core {
         first
     }
 
-    /// Handles a finished automatic draft.
+    /// Handles a finished automatic draft: accepts it if the policy wants that, at the end of the open turn.
     pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.compaction.accept == AutoSummaryAcceptance::Own) {
@@ -284,8 +285,8 @@ impl Core {
         }
     }
 
-    /// Uses a draft without asking: what it dropped and what fits is kept word for word first. One that saves too little, or
-    /// that can no longer be used, waits for a person.
+    /// Accepts a draft automatically, after keeping the dropped items that fit. A draft that saves too little, or that
+    /// can no longer be used, waits for a person.
     fn accept_by_itself(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
@@ -306,7 +307,7 @@ impl Core {
         }
     }
 
-    /// Records that an automatic draft failed, so that it is not tried again with every turn.
+    /// Records that an automatic draft failed, so that it is not tried again after every turn.
     pub(crate) fn automatic_draft_failed(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
@@ -326,7 +327,7 @@ fn seconds(now: i64, then: i64) -> u64 {
     u64::try_from(now.saturating_sub(then)).unwrap_or(0) / 1_000
 }
 
-/// The closed turns of a lane, from a turn on, that could be summed up.
+/// Returns the closed turns of a lane, from an index on, that could be summarized.
 fn unsummed(
     session: &Session,
     branch: &Branch,
@@ -352,7 +353,7 @@ fn unsummed(
     found
 }
 
-/// Tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
+/// Returns the tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
 fn beside_turns(plan: &ContextPlan) -> u32 {
     let turns = |section: Option<Section>| {
         matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
@@ -362,7 +363,7 @@ fn beside_turns(plan: &ContextPlan) -> u32 {
     rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
 }
 
-/// The number of the first turn that goes by itself, in full; 0 where none does.
+/// Returns the number of the first turn in the window; 0 if the window is empty.
 fn window_start(plan: &ContextPlan) -> u32 {
     let recent = plan.included().filter(|row| row.section() == Some(Section::Recent) && row.pin.is_none());
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
@@ -393,7 +394,7 @@ impl DueCheck {
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
     }
 
-    /// By messages, tokens or hours. Tokens are counted only where messages alone do not decide.
+    /// Checks messages, tokens and hours of a lane. Tokens are counted only if the number of messages does not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
@@ -423,7 +424,7 @@ impl DueCheck {
         }))
     }
 
-    /// By what all levels hold.
+    /// Checks the tokens in all priority levels.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
         let turns: Vec<UnsummarizedTurn> =
@@ -436,7 +437,7 @@ impl DueCheck {
         }))
     }
 
-    /// By what turns hold that are older than the window, as far as it takes to know.
+    /// Checks the tokens of turns before the window, counting only as many as are needed.
     fn window_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let outside = self.turns.partition_point(|turn| turn.number < self.window);
         let (most, mut held) = (self.compaction.tokens, 0_u32);
@@ -455,7 +456,7 @@ impl DueCheck {
         self.tokens_of(&self.turns)
     }
 
-    /// Tokens of each turn, whole.
+    /// Returns the tokens of each turn in full form.
     fn tokens_of(&self, turns: &[Turn]) -> Result<Vec<u32>, Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if counts.len() > REMEMBERED {

@@ -1,4 +1,4 @@
-//! Acts of a person on summaries: start a draft, keep dropped words, edit, accept, reject, revert a level.
+//! Acts of a person on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level.
 //! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Core {
-    /// Starts a draft; it is answered when it is there. One that nobody asked for has no ticket and a cause.
+    /// Starts a draft. Its ticket is answered when the draft is written. An automatic draft has no ticket but a cause.
     pub(crate) fn start_draft(
         &mut self,
         ticket: Option<Ticket>,
@@ -72,7 +72,7 @@ impl Core {
         Ok(())
     }
 
-    /// One draft a branch is made at a time; an older one stops.
+    /// Registers a draft that is being written. Only one per branch is written at a time; an older one is stopped.
     fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
         self.summaries.drafts.last += 1;
         let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
@@ -83,7 +83,7 @@ impl Core {
         (number, cancel)
     }
 
-    /// Keeps a finished draft, or reports why there is none.
+    /// Stores a finished draft, or reports why there is none.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -125,7 +125,7 @@ impl Core {
         self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
-    /// Everything that is answered at once.
+    /// Handles the acts that are answered at once.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs a request of its own.")),
@@ -186,7 +186,8 @@ impl Core {
         self.recompose(branch, draft, None, kept)
     }
 
-    /// The draft with another body or other kept words. A text that a person changed is the person's.
+    /// Composes the draft again with another body or other kept items. A body that a person changed counts as the
+    /// person's.
     fn recompose(
         &mut self,
         branch: BranchId,
@@ -204,7 +205,7 @@ impl Core {
         Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
     }
 
-    /// Stores the draft and uses it.
+    /// Stores the draft as a summary and uses it on the branch.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let summary = self.waiting(id, draft)?.draft.summary.clone();
@@ -226,7 +227,7 @@ impl Core {
         Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
     }
 
-    /// What was read must still be what is there, and nothing of it pinned or taken out since.
+    /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
     fn must_still_hold(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
@@ -263,7 +264,7 @@ impl Core {
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }
 
-    /// A person stops a draft that is being made.
+    /// Stops a draft that is being written.
     fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
@@ -275,7 +276,7 @@ impl Core {
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
-    /// Forgets a draft, and stops one that is being made; says whether there was any.
+    /// Drops a draft and stops one that is being written. Returns whether there was any.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
@@ -289,7 +290,7 @@ impl Core {
         was
     }
 
-    /// Drafts read what is no longer there: they go.
+    /// Drops the drafts of branches, because they were made from messages that no longer exist.
     pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
             self.drop_draft(*branch);

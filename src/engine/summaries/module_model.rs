@@ -26,15 +26,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Tokens of files that are shown, at most, and what the request takes beside them.
+/// The maximum tokens of files that are sent, and an allowance for the framing of the request.
 const MOST: u32 = 24_000;
 const AROUND: u32 = 200;
-/// Bytes of one file that are shown.
+/// The maximum number of bytes of one file that are sent.
 const ONE: usize = 40_000;
 /// The minimum length of a name to check.
 const SHORTEST: usize = 4;
 
-/// Bytes of the model's text, and time of reading, after which it is told again how far it is.
+/// Bytes of the model's text, and time of reading, between reports of progress.
 const TOLD: usize = 200;
 const TELL: Duration = Duration::from_millis(200);
 
@@ -57,7 +57,7 @@ impl ProgressReporter {
         let _ = self.events.send(Event::Summary(SummaryEvent::ModuleProgress { branch, path, by, files, tokens }));
     }
 
-    /// Files are being read.
+    /// Reports the progress of reading files, at most once per interval.
     pub(crate) fn reads(&self, progress: Progress) {
         if self.told.get().is_none_or(|at| at.elapsed() > TELL) {
             self.told.set(Some(Instant::now()));
@@ -67,7 +67,7 @@ impl ProgressReporter {
 }
 
 impl Core {
-    /// An auxiliary call for a module summary.
+    /// Returns the settings of the auxiliary call for a module summary.
     pub(crate) fn module_job(&self, branch: &Branch) -> Result<AuxiliaryCall, Failure> {
         let rules = self.rules(branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
@@ -75,7 +75,7 @@ impl Core {
     }
 }
 
-/// The same summary in the model's words.
+/// Returns the module summary with its text rewritten by the model.
 pub(crate) fn asked(
     job: &AuxiliaryCall,
     root: &Path,
@@ -132,7 +132,7 @@ pub(crate) fn asked(
     })
 }
 
-/// What was found in the part, then its files, as far as there is room.
+/// Returns the text of the extractive summary, then the files of the module, as far as they fit.
 fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut out = format!("{}\n", card.text);
     let mut left = space;
@@ -141,7 +141,7 @@ fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(ONE)]);
         let mut piece = format!("── {} ──\n{text}\n", file.path);
         if count(&piece) > left {
-            // Four bytes a token, roughly, and never more than is left.
+            // Three characters per token is a low estimate, so the piece probably fits.
             let cut = (left as usize).saturating_mul(3);
             piece = piece.chars().take(cut).collect();
             piece.push_str("\n[cut]\n");
@@ -157,7 +157,7 @@ fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32
     out
 }
 
-/// The share of names and paths in a text that stand in its sources, in thousandths; 0 where it names nothing.
+/// Returns the share of names and paths in a text that occur in its sources, in thousandths; 0 if it names nothing.
 fn known_names(text: &str, sources: &str) -> u32 {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | ':');
     let words = |text: &str| -> BTreeSet<String> {

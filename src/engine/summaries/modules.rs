@@ -1,7 +1,7 @@
 //! Module summaries: summaries of parts of the workspace's program, made from its code on another thread and stored
 //! with the hashes of their files. Mode Heavy sends them with a line that says who made them, when, and whether they
 //! are stale.
-//! Not for: how code is summarized (`code::find::module_summary`), or files with rules (`plans::sources::rules`).
+//! Not for: how code is summarized (`code::find::module_summary`), or rules files (`plans::sources::rules`).
 
 use super::module_cards::{bounds, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
@@ -31,9 +31,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Files that one summary is made from, at most.
+/// The maximum number of files of one summary.
 const FILES: usize = 400;
-/// Characters of a summary that are kept.
+/// The maximum length of a summary in characters.
 const LONGEST: usize = 8_000;
 
 /// Reads files of a folder as they are now.
@@ -46,7 +46,7 @@ impl Sources for Disk<'_> {
 }
 
 impl Core {
-    /// Does what is asked about summaries of modules.
+    /// Handles a request about module summaries.
     pub(crate) fn module_act(&mut self, ticket: Ticket, act: ModuleAct) -> Result<(), Failure> {
         let result = match act {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
@@ -111,11 +111,11 @@ impl Core {
         Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 
-    /// A summary is there: it is stored, and plans on the screen are made again.
+    /// Stores a finished module summary and has the plans on the screen made again.
     pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
         let ModuleResult { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call is counted." };
-        // What came too late to be stopped is not kept either.
+        // A summary that was finished too late to be stopped is not stored either.
         let result = if self.summaries.modules.end(ticket) {
             Err(Failure::user("Stopped.").kept(format!("No part of the summary was kept.{counted}")))
         } else {
@@ -187,7 +187,7 @@ impl Core {
         versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
-    /// Summaries of modules as things that a person edits, with their versions; made on a thread of its own.
+    /// Lists module summaries as editable texts with their versions, on a thread of its own.
     pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());
@@ -200,7 +200,7 @@ impl Core {
     }
 }
 
-/// All versions, newest first within each path.
+/// Returns all versions, newest first within each path.
 fn versions(
     store: &Store,
     project: &Project,
@@ -276,7 +276,7 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
     things
 }
 
-/// A path beneath the workspace, by its names alone; `.` is the workspace.
+/// Normalizes a path inside the workspace, `.` being the workspace; `None` if its components lead outside.
 fn normal(path: &str) -> Option<PathBuf> {
     let mut steps = PathBuf::new();
     for step in Path::new(path.trim()).components() {
@@ -289,7 +289,7 @@ fn normal(path: &str) -> Option<PathBuf> {
     Some(steps)
 }
 
-/// Reads a folder, or the folder of a file, and sums it up.
+/// Reads a folder, or one file, and makes an extractive summary of it.
 fn make(
     root: &Path,
     path: &Path,
@@ -336,7 +336,7 @@ fn make(
     })
 }
 
-/// The commit that is checked out in the repository of a folder.
+/// Returns the commit that is checked out in the repository of a folder; `None` without one.
 fn commit(folder: &Path) -> Option<String> {
     let git = folder.ancestors().take(32).map(|path| path.join(".git")).find(|path| path.is_dir())?;
     let read = |name: &str| {

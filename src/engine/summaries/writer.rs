@@ -27,36 +27,36 @@ use crate::export::secrets;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Lines of a tool's result that tell of an error, at most, that a summary may quote.
+/// The maximum number of lines about errors in a tool result that a summary may quote.
 const ERROR_LINES: usize = 3;
 /// Bytes of a model's text between reports of progress.
 const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
-/// With less room than this for sources, a model is not asked.
+/// The minimum number of tokens for sources; a model is not asked with less.
 const LEAST_ROOM: u32 = 256;
 
-/// What is to be drafted.
+/// A draft to write.
 pub(crate) struct Job {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) kind: SummaryKind,
     pub(crate) lane: String,
     pub(crate) parent: Option<Arc<Summary>>,
-    /// The turns, without their messages, and the nodes of each that may be read.
+    /// The turns without their messages, and for each turn the heads of its readable messages.
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) stays: Vec<(u32, KeepReason)>,
     pub(crate) by: SummaryAuthor,
     /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
-    /// Asks the model, where it is the model's to write.
+    /// The settings of calls to the model, if the model writes the summary.
     pub(crate) auxiliary_call: AuxiliaryCall,
-    /// Where progress is reported.
+    /// The receiver of progress events.
     pub(crate) events: Sender<Event>,
 }
 
 impl Job {
-    /// Starts it on a thread of its own.
+    /// Writes the draft on a thread of its own.
     pub(crate) fn start(self, jobs: &Jobs<Inbox>) {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
@@ -67,7 +67,7 @@ impl Job {
         jobs.report("summary", lost, move || ended(self.made()));
     }
 
-    /// Does it here and now.
+    /// Writes the draft on the present thread.
     pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
@@ -84,7 +84,7 @@ impl Job {
         self.auxiliary_call.count(text)
     }
 
-    /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
+    /// Reports progress: the parts that are written, their number, and the tokens of the present part so far.
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
@@ -152,7 +152,7 @@ impl Job {
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 
-    /// Words that a person had an older level keep and that are still among the sources.
+    /// Returns the items that a person kept in an older level, if their messages are still among the sources.
     fn carried(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
         let old = self.parent.iter().flat_map(|summary| summary.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
@@ -164,7 +164,7 @@ impl Job {
         extract::extract(sources, target, &|text| self.count(text))
     }
 
-    /// The sources' messages, secrets masked before anything else sees them.
+    /// Reads the messages of the sources. Secrets are masked before anything else sees the text.
     fn read(&self) -> Result<(Vec<SourceTurn>, u32), Failure> {
         let mut masked = 0;
         let mut sources = Vec::new();
@@ -187,8 +187,8 @@ impl Job {
         Ok((sources, masked))
     }
 
-    /// A summary by the model: chunk by chunk from the sources, the parts joined. Each chunk is a call of its own, written
-    /// down before it is made.
+    /// Has the model summarize the sources chunk by chunk and merges the answers. Each chunk is a call of its own,
+    /// recorded before it is made.
     fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
         let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
@@ -220,7 +220,7 @@ impl Job {
         Ok((text, warnings))
     }
 
-    /// One call for one part of the sources.
+    /// Makes one call for one chunk of the sources.
     fn ask(
         &self,
         part: (u32, u32),
@@ -250,7 +250,7 @@ impl Job {
     }
 }
 
-/// Tokens of sources that one request may hold, beside what stands in it anyway.
+/// Returns the tokens of sources that one request may contain. Fails if that is too little.
 fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
     let room = budget.saturating_sub(fixed) / 10 * 9;
     if room < LEAST_ROOM {
@@ -260,7 +260,7 @@ fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
     Ok(room)
 }
 
-/// Tokens of a message as it would be sent whole.
+/// Returns the tokens of a message as it would be sent in full.
 pub(crate) fn cost(head: &NodeHead, content: &Content, count: &dyn Fn(&str) -> u32) -> u32 {
     let words = count(&render_forms::message_text(head.key, head.role, content, Form::NoState));
     let calls = content.calls().map(|(_, name, args)| count(name) + count(args) + CALL_FRAMING);
@@ -272,7 +272,8 @@ fn cover(turn: &SourceTurn) -> TurnCover {
     TurnCover { user: turn.user, tip: turn.tip, nodes }
 }
 
-/// What of a message is read: its words without a state block; of a tool's result the first lines that tell of an error.
+/// Returns the text of a message that a summary reads: without its state block, and of a tool result only the first
+/// lines about errors.
 pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
     let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {

@@ -13,9 +13,9 @@ use crate::engine::core::Core;
 use crate::engine::startup::learned;
 
 impl Core {
-    /// All tools, as a branch has them.
+    /// Returns all tools as a branch sees them.
     pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
-        // A file that was changed meanwhile is shown as it is now.
+        // A server file that was changed in the meantime is read again.
         let fresh = self.setup.named.as_ref().map(|read| read());
         if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
             self.set_servers();

@@ -64,7 +64,7 @@ impl Core {
             self.tools.servers.waiting.push((ticket, request));
             return None;
         }
-        // What stands already may not have been told yet.
+        // The present state of the servers may not have been reported yet.
         if settles || (plans && self.setup.patient) {
             self.take_offered();
         }
@@ -75,7 +75,7 @@ impl Core {
         self.setup.foreign.servers().iter().all(|server| server.state.settled())
     }
 
-    /// Reads which servers are named, and has exactly those run that may.
+    /// Reads the configured servers and starts or stops servers accordingly.
     pub(crate) fn set_servers(&mut self) {
         if !self.tools.servers.wanted {
             return;
@@ -89,7 +89,8 @@ impl Core {
         self.servers_changed();
     }
 
-    /// The person's own, and the folder's where the person said so. The person's own name wins.
+    /// Returns the servers that may run: the person's own, and those of the folder's file if a person accepted it. A
+    /// name of the person's own takes precedence.
     fn usable(&self) -> Vec<ServerSpec> {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
@@ -161,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Works out what is offered. Another list makes drawn plans stale.
+    /// Updates the offered tools. A changed list makes drawn plans stale.
     fn take_offered(&mut self) {
         let servers = self.setup.foreign.servers();
         let mut all: Vec<(String, Vec<ServerTool>)> = Vec::new();
@@ -194,7 +195,7 @@ impl Core {
         format!("mcp.tools.{}", spec.identity())
     }
 
-    /// What was approved of a server's tools. What it offers when it is met first is what the person named it for.
+    /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers first.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
         let key = Self::approvals_key(&server.spec);
         let kept = self.store.setting(&key).ok().flatten();
@@ -217,7 +218,7 @@ impl Core {
         }
     }
 
-    /// Does what is wanted of servers.
+    /// Handles a request about servers and their tools.
     pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
         match act {
             ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
@@ -270,7 +271,7 @@ impl Core {
         }))
     }
 
-    /// What runs the tools of a branch.
+    /// Returns the runner for the tools of a branch; `None` without trust or tools.
     pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
@@ -285,7 +286,7 @@ fn approve(tool: &ServerTool) -> (String, Approved) {
     (tool.name.clone(), Approved { digest: tool.digest(), description: tool.description.clone() })
 }
 
-/// What is said where a server's tools are not what was approved.
+/// Returns the alarm about tools of a server that differ from the approved ones.
 fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, Approved>) -> String {
     let names = |changed: bool| -> Vec<&str> {
         let of = |tool: &&&ServerTool| approved.contains_key(&tool.name) == changed;

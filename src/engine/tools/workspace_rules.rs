@@ -21,15 +21,16 @@ use crate::engine::plans::sources::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
 
-/// Files of the workspace that are looked through for rules.
+/// The maximum number of workspace files that are searched for rules.
 const MOST: usize = 50_000;
 /// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
-/// How the list of skills is named.
+/// The name that stands for the list of skills.
 pub(crate) const SKILLS: &str = "skills";
 
-/// What puts rules in or takes them out; the other of the two where `on` does not say which. `off` rules are switched off
-/// by the settings; `nested` ones go only near what a message is about. Or why nothing changes.
+/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the present state. `off` rules
+/// are switched off in the settings; `nested` ones are sent only near what a message is about. The error says why
+/// nothing changes.
 fn switch(
     on: Option<bool>,
     mark: Option<MarkKind>,
@@ -50,7 +51,7 @@ fn switch(
     }
 }
 
-/// What the list is made from, so that it can be made beside the engine.
+/// The input of the list, so that it can be made on another thread.
 struct Ground {
     denied: FileVisibility,
     project: Arc<Project>,
@@ -62,7 +63,7 @@ struct Ground {
 }
 
 impl Core {
-    /// Does what is asked about the project; the list is made on a thread of its own.
+    /// Handles a request about the project. The list is made on a thread of its own.
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
@@ -96,7 +97,7 @@ impl Core {
         Ok(())
     }
 
-    /// Rules or skills as things that a person looks through.
+    /// Lists rules or skills as editable texts.
     pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
         self.beside(ticket, branch, move |ground| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
@@ -105,7 +106,7 @@ impl Core {
         })
     }
 
-    /// The rules that a path names.
+    /// Returns the rules file with this path.
     fn guide(&self, path: &str) -> Result<Guide, Failure> {
         let found =
             self.tools.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
@@ -128,7 +129,7 @@ impl Core {
         }
     }
 
-    /// Writes a file with rules as the tools would, so that undo takes it back.
+    /// Writes a rules file in the same way as the tools do, so that undo reverts it.
     fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
@@ -156,8 +157,8 @@ impl Core {
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
 
-    /// Something of the project is no longer as it was: the plan on the screen is made again. None is refused for it; what
-    /// was drawn goes as it was drawn. While an answer comes it stays; its end makes a new one.
+    /// Has the plan on the screen made again after something of the project changed. Drawn plans stay valid for
+    /// sending. During a turn nothing happens, because its end makes a new plan.
     pub(crate) fn project_changed(&mut self) {
         let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
         if here.is_some_and(|branch| !self.turns.live.contains_key(&branch)) {
@@ -165,7 +166,7 @@ impl Core {
         }
     }
 
-    /// Skills whose names fit what was typed behind `skill:` or before it.
+    /// Returns the skills whose names match what was typed, with or without the prefix `skill:`.
     pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
         let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
         let begins = skills::PREFIX.starts_with(&query);
@@ -174,7 +175,7 @@ impl Core {
         fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
     }
 
-    /// A skill's text for a message.
+    /// Reads a skill's text for a message.
     pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
         let skills = self.tools.project.skills();
         let found = skills.iter().find(|skill| skill.name == name);
@@ -184,7 +185,7 @@ impl Core {
         Ok(Answer::Attached { text: text.into(), masked })
     }
 
-    /// The text of an item of the project that stays out.
+    /// Returns the text of an item of the project that is left out.
     pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
         if *atom == skills::atom() {
             return Some(skills::listed(&self.tools.project.skills()));
@@ -199,7 +200,7 @@ impl Core {
     }
 }
 
-/// Whether a path ends as files with rules are named.
+/// Whether a path ends in the name of a rules file.
 fn is_rules(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
 }
@@ -285,7 +286,7 @@ impl Ground {
         }
     }
 
-    /// Where the folder is not trusted: the names of what would go, nothing of what it says.
+    /// Returns the names of the rules files in a folder that is not trusted, without their text.
     fn untrusted(&self) -> Vec<ProjectItem> {
         let (set, trusted) = self.project.settings();
         if trusted || !set.rules {
@@ -311,7 +312,7 @@ impl Ground {
     }
 }
 
-/// An item as a thing of the editors' screen.
+/// Converts an item to an editable text.
 fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
     if kind == EditableKind::Rules {
@@ -350,7 +351,8 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     }
 }
 
-/// Whether a mark on an item of the project makes sense: rules go by themselves, so there is nothing to pin.
+/// Checks whether a mark makes sense for an item of the project: rules are sent in any case, so there is nothing to
+/// pin.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
         return Err(Failure::user("It is sent with every request already; there is nothing to pin.")
@@ -383,7 +385,7 @@ mod tests {
                 Ok(Act::Clear) => None,
                 other => panic!("{about}: {other:?}"),
             };
-            // An exclusion of what the settings switch off is taken back first; then it can go in.
+            // An exclusion of rules that the settings switch off is removed first; then the rules can be included.
             let (cleared, excluded) = (off && !now && mark.is_some(), after.is_some_and(MarkKind::excludes));
             assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
             assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");

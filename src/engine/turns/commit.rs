@@ -22,8 +22,9 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
-    /// nothing of the answer is lost: beside the branch when the branch went elsewhere, without marks when they changed.
+    /// Writes the end of a turn. If another window changed the session in the meantime, the session is reloaded and the
+    /// write repeated such that no part of the answer is lost: on another path if the branch's head was moved, and at
+    /// the last attempt without mark changes.
     fn commit<T>(
         &mut self,
         branch: BranchId,
@@ -55,7 +56,7 @@ impl Core {
         self.with_live(branch, |core, live| core.write_user(branch, live))
     }
 
-    /// Works on a turn that is taken out for as long.
+    /// Works on an open turn that is removed from the map for the duration.
     fn with_live(
         &mut self,
         branch: BranchId,
@@ -95,8 +96,8 @@ impl Core {
         Ok(())
     }
 
-    /// Nodes that were just written, in memory and on the screen; gives the last one's id. When another window wrote the
-    /// very same message at the same place first, the store keeps that one, and so do we.
+    /// Adds nodes that were just written to memory and the screen, and returns the id of the last one. If another
+    /// window wrote the same message at the same place first, the store kept that node, and its id is returned.
     fn landed(&mut self, branch: BranchId, live: &mut LiveTurn, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
         let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
         let (mut tip, key) = (last.id, last.key);
@@ -114,7 +115,7 @@ impl Core {
         Ok(tip)
     }
 
-    /// Nodes and a head that were just written, in memory and on the screen.
+    /// Adds nodes and a head that were just written to memory and the screen.
     fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
         let Ok(session) = self.sessions.of_branch_mut(branch) else { return };
         let id = session.card.id;
@@ -130,7 +131,7 @@ impl Core {
         self.show_nodes(id, heads);
     }
 
-    /// A message as a node after the turn's last one.
+    /// Returns the head of a new node after the turn's last one.
     fn grow(
         &self,
         branch: BranchId,
@@ -150,7 +151,8 @@ impl Core {
         Ok(head)
     }
 
-    /// The answer becomes a node and the run ends; with a natural end, the turn is reflected upon (`reflect`).
+    /// Stores the answer as a node and closes the run. If the answer is complete, the turn-end reflection (`reflect`)
+    /// is part of the transaction.
     pub(crate) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
         self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
     }
@@ -234,8 +236,8 @@ impl Core {
         self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
-    /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
-    /// and the window as they were.
+    /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
+    /// restores the old leaf, the marks and the window. Empty for other turns.
     fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
@@ -253,7 +255,7 @@ impl Core {
         vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 
-    /// The calling message and all results become nodes, in call order, in one transaction.
+    /// Stores the calling message and all results as nodes, in call order, in one transaction.
     pub(crate) fn commit_episode(
         &mut self,
         branch: BranchId,
@@ -307,7 +309,7 @@ impl Core {
         Ok(())
     }
 
-    /// The nodes of an episode, in which each result follows the one before.
+    /// Returns the nodes of an episode; each result follows the one before.
     fn episode(
         &self,
         branch: BranchId,
@@ -330,7 +332,7 @@ impl Core {
         Ok(nodes)
     }
 
-    /// The run ends without a node.
+    /// Closes the run without a node.
     pub(crate) fn close_run(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
@@ -346,7 +348,7 @@ impl Core {
         Ok(())
     }
 
-    /// The turn is over.
+    /// Closes the turn: reports its end, releases its claim, and starts what follows a turn.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
         let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
@@ -382,7 +384,7 @@ impl Core {
             self.say(Event::Session(SessionEvent::Card(session.card.clone())));
         }
         self.watched(branch, &live);
-        // Who hears of the end may ask at once, from another window too.
+        // A receiver of the closing event may ask at once, also in another window.
         self.release_claims();
         self.check_due(branch, &live.solved.plan, completed);
         self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
@@ -390,12 +392,12 @@ impl Core {
     }
 }
 
-/// The head's move to a node that is written with it.
+/// Returns the write that moves the head to a node of the same transaction; `None` if the turn is detached.
 fn moved(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
     (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
 }
 
-/// Whether the turn's own message uses the branch's reply up.
+/// Whether the turn's message uses up the branch's reply.
 fn uses_reply(live: &LiveTurn) -> bool {
     matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
 }
@@ -410,7 +412,7 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// The account of a turn's present call.
+/// Returns the usage report of the turn's present call; `None` before the call has ended.
 fn usage(live: &LiveTurn) -> Option<UsageReport> {
     Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
 }

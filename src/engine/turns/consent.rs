@@ -1,4 +1,4 @@
-//! Consent to tool calls, by rules or by a person; a person's rules; and undoing what tools changed.
+//! Consent to tool calls, by rules or by a person; a person's rules; and undoing the changes of tools.
 //! Not for: the effect of a call (`tools`), reading rules (`domain::tool::consent`), or the thread that waits
 //! (`tool_calls`).
 
@@ -22,10 +22,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Rules of one scope that are kept at most.
+/// The maximum number of rules of one scope.
 const MOST: usize = 200;
 
-/// Earlier calls that are checked when a rule is added.
+/// The number of earlier calls that are checked when a rule is added.
 const LOOKED: usize = 10_000;
 
 impl Core {
@@ -90,7 +90,7 @@ impl Core {
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// A call ended, with or without a word.
+    /// Withdraws the approval request of a call that ended.
     pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
@@ -98,19 +98,20 @@ impl Core {
         }
     }
 
-    /// The rules about files on a branch, for what the model sees.
+    /// Returns the rules about files on a branch, which limit what the model sees.
     pub(crate) fn sight(&self, branch: BranchId) -> FileVisibility {
         sight(&self.all_rules(branch))
     }
 
-    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    /// Returns the denials of the person's own rules: those of the open session, the folder and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
-    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
+    /// Passes the denials to the readers of files that work without a call: those of a branch's session, or those that
+    /// apply without a session.
     pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
@@ -118,7 +119,7 @@ impl Core {
         self.tools.project.keep_back(self.workers.code.book().keep_back(session, rules));
     }
 
-    /// Rules by scope, the session's first.
+    /// Returns the rules that apply on a branch, the session's first.
     pub(crate) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
         self.rules_of(self.sessions.of_branch(branch).map(|session| session.card.id).ok())
     }
@@ -152,12 +153,12 @@ impl Core {
         format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    /// All rules that apply, with their scopes.
+    /// Returns all rules that apply, with their scopes.
     pub(crate) fn rules_listed(&self) -> Result<Answer, Failure> {
         Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
 
-    /// Adds a rule of a person's, or takes it off.
+    /// Adds or removes a person's rule. Fails for rules of the settings.
     pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
         if scope == RuleScope::Config {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
@@ -188,8 +189,9 @@ impl Core {
         }))
     }
 
-    /// What a rule that denies files does not take back: results that tools gave before. They are messages that the person
-    /// sees in every plan, so they stay and are sent until a person leaves them out.
+    /// Returns a sentence about earlier tool results that contain what a new rule denies; `None` if there are none.
+    /// These results are messages that the person sees in every plan, so they stay and are sent until a person excludes
+    /// them.
     fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
         let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
@@ -199,7 +201,7 @@ impl Core {
         let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
         let mut traces = self.store.traces(session.card.id, LOOKED)?;
         traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));
-        // A search names its files in what it found.
+        // A search names files in its result.
         let searches: Vec<NodeId> =
             traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
         let found = self.store.nodes(&searches)?;
@@ -241,7 +243,8 @@ impl Core {
         }
     }
 
-    /// Gives files the texts that changes say; what was done already is taken back where one of them cannot be.
+    /// Restores the file contents that changes name. If one file cannot be restored, those already restored are
+    /// reverted.
     pub(crate) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
         let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
         for change in changes {
@@ -285,10 +288,10 @@ impl Core {
     }
 }
 
-/// The word that rules give, with the words about them.
+/// Returns the decision of the rules and a description of its source.
 ///
 /// # Errors
-/// They give none: a person is asked.
+/// Returns the approval request if the rules do not decide, so that a person is asked.
 pub(crate) fn by_rule(
     rules: &[(RuleScope, Rule)],
     asking: PendingApproval,
@@ -308,12 +311,12 @@ pub(crate) fn by_rule(
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
-/// The rules about files.
+/// Returns the rules about files.
 pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
     FileVisibility::new(rules.iter().map(|(_, rule)| rule.clone()))
 }
 
-/// A command with what rules cannot do about it: the system that keeps it in does not know them.
+/// Adds to a command a warning about denials that cannot be enforced, because the sandbox does not know the rules.
 pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     let ToolEffect::Run(command) = deed else { return deed };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
@@ -328,14 +331,15 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     ToolEffect::Run(Command { protection, ..command })
 }
 
-/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
+/// Returns why a file that controls the program must not be changed together with others: a person has to approve that
+/// change alone.
 fn not_alone(deed: &ToolEffect) -> Option<String> {
     let (path, what) = deed.steers()?;
     let ToolEffect::Change(changes) = deed else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
 }
 
-/// The sentence about results that stay.
+/// Returns the sentence about earlier results that stay in the conversation.
 fn stays(count: usize, files: &BTreeSet<String>) -> String {
     let names: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
     let more =
@@ -352,7 +356,7 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
     )
 }
 
-/// What keeps a deed in, in words.
+/// Returns the protections of a call in words; empty unless it is a command.
 pub(crate) fn protection(deed: &ToolEffect) -> Vec<String> {
     match deed {
         ToolEffect::Run(command) => command.protection.clone(),

@@ -1,4 +1,4 @@
-//! Feeds the turn machine with the reports of threads, and carries out its effects in order.
+//! Feeds the turn machine with the reports of threads and carries out its effects in order.
 //! Not for: the machine's decisions (`machine`), or what is committed at an end (`commit`).
 
 use super::machine::{Effect, Phase, TurnInput, step};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 impl Core {
-    /// Takes what a call's or an episode's thread reports. Reports of runs that are over are strangers.
+    /// Handles a report of a call's or tool's thread. Reports of runs that are over are ignored.
     pub(crate) fn on_call_report(&mut self, branch: BranchId, report: Report) {
         let run = match &report {
             Report::Deltas { run, .. }
@@ -106,7 +106,7 @@ impl Core {
         self.feed(branch, TurnInput::Ended(outcome));
     }
 
-    /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
+    /// Normalizes an answer that ended. Corrections are reported as notices unless the call failed.
     fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let expected = live.solved.plan.est_total;
@@ -120,7 +120,7 @@ impl Core {
         }
     }
 
-    /// Moves a turn on and carries out what follows.
+    /// Feeds an input to the turn machine and carries out the effects.
     pub(crate) fn feed(&mut self, branch: BranchId, event: TurnInput) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let effects = step(&mut live.state, event);
@@ -128,8 +128,8 @@ impl Core {
         self.carry_on(branch);
     }
 
-    /// Carries out what is still to be done. Where the store refuses, the rest waits: the text stays on the screen and is
-    /// written as soon as that is possible.
+    /// Carries out the pending effects of a turn. If the store cannot be written, the rest waits: the text stays on the
+    /// screen and is written as soon as possible.
     pub(crate) fn carry_on(&mut self, branch: BranchId) {
         while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
@@ -157,7 +157,7 @@ impl Core {
         }
     }
 
-    /// Tries again what the store refused.
+    /// Retries the effects that the store refused.
     pub(crate) fn retry_stalled(&mut self) {
         let stalled: Vec<BranchId> =
             self.turns.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
@@ -265,7 +265,7 @@ impl Core {
         self.feed(branch, TurnInput::ToolDone { index, output: done.output });
     }
 
-    /// A person stops a turn, or a draft that waits to be sent.
+    /// Stops a turn or a pending send, because a person wants it.
     pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
         if self.unlatch(branch) {
             return Ok(());
@@ -282,7 +282,7 @@ impl Core {
         Ok(())
     }
 
-    /// The turn cannot go on: its run was ended elsewhere, or the store refuses for good.
+    /// Ends a turn that cannot continue, because its run was ended elsewhere or a person gave up waiting for the store.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
         let Some(live) = self.turns.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
@@ -292,7 +292,7 @@ impl Core {
         self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// At the program's end, stops calls and commits what arrived, within two seconds.
+    /// Stops all calls at the program's end and commits what has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_rerun();
@@ -316,7 +316,7 @@ impl Core {
         }
     }
 
-    /// Ends a turn whose threads do not stop in time, with what arrived.
+    /// Ends a turn whose threads did not stop in time, with what has arrived.
     fn let_go(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {

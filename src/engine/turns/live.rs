@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 impl Core {
-    /// Writes the run and starts the call of a turn's first round.
+    /// Records the run of a turn's first round and starts its call.
     pub(crate) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
         self.claim(id)?;
         let branch = self.sessions.branch(id)?;
@@ -76,7 +76,7 @@ impl Core {
         Ok(run)
     }
 
-    /// One transaction: the plan, the run, the window's anchor. Gives the call, ready to start.
+    /// Writes the plan, the run and the window's anchor in one transaction. Returns the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
@@ -133,7 +133,7 @@ impl Core {
         })
     }
 
-    /// Where a branch's threads report.
+    /// Returns the function through which a branch's threads report.
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    /// The user message at or above a node.
+    /// Returns the user message at or above a node.
     pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
         let session = self.sessions.of_branch(branch).ok()?;
         let mut at = session.tree.slot(node?);
@@ -154,7 +154,7 @@ impl Core {
         None
     }
 
-    /// Solves what the turn asks next: the grown turn, or the same again in the form that the server wants.
+    /// Plans the next round: the grown turn, or the same request again in a form that the server accepts.
     pub(crate) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let (draft, first) = (live.draft.clone(), live.state.round == 0);
@@ -174,7 +174,7 @@ impl Core {
         self.solve_round(branch, Question { base: after, search, ..Question::default() })
     }
 
-    /// The grown turn's plan is there: open its run, or end the turn.
+    /// Handles the plan of the next round: opens its run, or ends the turn.
     pub(crate) fn round_planned(&mut self, branch: BranchId, solution: Solution) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
         if live.state.phase != Phase::Planning {
@@ -227,7 +227,7 @@ fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
     RunCard { edited: solved.edited, ..card }
 }
 
-/// The user message of a turn that opens.
+/// Returns the user message of a turn that opens.
 pub(crate) fn asked_node(
     session: &Session,
     base: Option<Slot>,
@@ -242,7 +242,7 @@ pub(crate) fn asked_node(
     (new_head(session, base, key, Role::User, &content, at, lane), content)
 }
 
-/// The head of a node that does not exist yet. It is later than its parent even where the clock stands or goes back.
+/// Returns the head of a new node. Its time is later than its parent's even if the clock stands still or was set back.
 pub(crate) fn new_head(
     session: &Session,
     parent: Option<Slot>,
@@ -274,7 +274,7 @@ pub(crate) fn new_head(
     }
 }
 
-/// The place of a new child behind those that are there.
+/// Returns the position for a new child after the existing ones.
 fn behind(tree: &Tree, parent: Option<Slot>) -> u32 {
     tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0)
 }

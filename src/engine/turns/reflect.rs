@@ -1,5 +1,5 @@
-//! Reflection at the end of a completed turn: which older turns it touched, and the steps for pins that follow. Written
-//! in the turn's own transaction with an operation, so that a person can undo what the program did.
+//! The reflection at the end of a completed turn: which older turns it touched, and the resulting changes of pins. They
+//! are written in the turn's own transaction with an operation, so that a person can undo what the program did.
 //! Not for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
 //! (`commit`).
 
@@ -29,9 +29,9 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Tool calls of other branches that may have come between those of a turn.
+/// The number of additional traces that are read, because calls of other branches may be between those of a turn.
 const OTHERS: usize = 64;
-/// Tokens of a card beside its messages' words, roughly.
+/// Estimated tokens of a card besides the text of its messages.
 const LABEL: u32 = 40;
 
 /// A mark that changes at a turn's end.
@@ -43,25 +43,25 @@ pub(crate) struct MarkUpdate {
 }
 
 impl MarkUpdate {
-    /// As a part of an operation.
+    /// Returns the update as a change of an operation.
     pub(crate) fn change(&self, branch: BranchId) -> Change {
         let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
         Change::Mark { branch, target: self.target, before: boxed(&self.before), after: boxed(&self.after) }
     }
 
-    /// The write.
+    /// Returns the update as a write.
     pub(crate) fn write(&self, branch: BranchId) -> Write {
         let expect = self.before.as_ref().map(|mark| mark.revision);
         Write::PutMark { branch, target: self.target, expect, mark: self.after.clone() }
     }
 }
 
-/// What a turn's end brings beside its nodes.
+/// The changes at a turn's end besides its nodes.
 #[derive(Default)]
 pub(crate) struct TurnEndChanges {
     /// Marks that change.
     pub(crate) marks: Vec<MarkUpdate>,
-    /// Steps, touches and the operation.
+    /// Writes for state changes, touches and the operation.
     pub(crate) writes: Vec<Write>,
     /// Sentences for the person.
     pub(crate) said: Vec<String>,
@@ -74,9 +74,9 @@ pub(crate) struct TurnEndInput<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) live: &'a LiveTurn,
     pub(crate) path: &'a PathView,
-    /// The turn that ends, by its place among the path's turns.
+    /// The index of the turn that ends among the path's turns.
     pub(crate) here: usize,
-    /// The answer, which is no node of the tree yet.
+    /// The head of the answer, which is not in the tree yet.
     pub(crate) head: &'a NodeHead,
 }
 
@@ -85,12 +85,12 @@ impl TurnEndInput<'_> {
         self.session.tree.head(self.path.slots[at]).key
     }
 
-    /// The key of a turn's first node.
+    /// Returns the key of a turn's first node.
     pub(crate) fn first(&self, turn: usize) -> Hash {
         self.key(self.path.turns[turn].nodes.start)
     }
 
-    /// The older turn that contains a node of the path.
+    /// Returns the index of the older turn that contains a node of the path.
     fn turn_of(&self, key: Hash) -> Option<usize> {
         let slot = self.session.tree.by_key(key)?;
         let at = self.session.tree.depth(slot) as usize;
@@ -120,7 +120,7 @@ impl TurnEndInput<'_> {
 }
 
 impl Core {
-    /// Works out what a turn that ends touched and what follows.
+    /// Determines what a turn that ends touched and the changes that follow.
     pub(crate) fn reflect(
         &self,
         id: BranchId,
@@ -181,8 +181,8 @@ impl Core {
         Ok(done)
     }
 
-    /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
-    /// the program's that ended a turn ago goes.
+    /// Returns the updates by counting: a lease that was sent loses a turn for each user message, a mark for one call
+    /// that was considered is used up, and a lease of the program that ended a turn ago is removed.
     fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
@@ -198,7 +198,7 @@ impl Core {
         Ok(moved.collect())
     }
 
-    /// What the turn touched, by the places of the older turns.
+    /// Determines which older turns this turn touched, and how.
     fn touches_of(&self, scene: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
         let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
         let plan = &scene.live.solved.plan;
@@ -242,7 +242,7 @@ impl Core {
         Ok(Touches { cluster, touched: touched.collect() })
     }
 
-    /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
+    /// Returns the symbols in the arguments and the output of tools that failed in this turn.
     fn failed_on(&self, scene: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
         let nodes = scene.path.turns[scene.here].nodes.clone();
         let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
@@ -257,20 +257,21 @@ impl Core {
         Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
 
-    /// What the person asked in the turn that ends.
+    /// Returns the person's message of this turn.
     fn asked_words(&self, scene: &TurnEndInput<'_>) -> Result<String, Failure> {
         let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
         Ok(node.map(|content| content.plain_text()).unwrap_or_default())
     }
 
-    /// The older turn to which the turn's message replies.
+    /// Returns the index of the older turn to which the turn's message replies.
     fn replied_turn(&self, scene: &TurnEndInput<'_>) -> Option<usize> {
         let content = self.content(scene.live.card.user?).ok()?;
         let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
         scene.turn_of(key)
     }
 
-    /// The steps, each with its turn. `after`: the marks that have changed already.
+    /// Returns the decided steps, each with the index of its turn. `after` contains the marks that have changed
+    /// already.
     fn decided(
         &self,
         scene: &TurnEndInput<'_>,
@@ -323,7 +324,7 @@ impl Core {
         Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
     }
 
-    /// What the last turns touched and their subjects, the newest first.
+    /// Returns what the last turns touched, and their subjects, newest first.
     #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
     fn past(
         &self,
@@ -338,7 +339,7 @@ impl Core {
         Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
     }
 
-    /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
+    /// Whether a person last removed or excluded the item, on this branch or on an ancestor before the fork.
     fn refused(&self, scene: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
         let nodes = scene.path.turns[turn].nodes.clone();
         let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
@@ -351,7 +352,7 @@ impl Core {
     }
 }
 
-/// Whether what happened on a branch at a time counts along a lineage.
+/// Whether an event on a branch at a time is part of a lineage.
 pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
     lines.iter().any(|(id, until)| *id == of && at <= *until)
 }
@@ -360,13 +361,13 @@ fn by_engine(mark: &Mark) -> bool {
     mark.by == Actor::Engine
 }
 
-/// The program's mark on a turn.
+/// Returns the program's mark on a turn.
 fn marked<'a>(scene: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
     let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
     own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
 }
 
-/// The mark on a turn after the changes.
+/// Returns the kind of mark on a turn after the changes.
 fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
     let mut held = ItemMarks::Free;
     for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
@@ -382,13 +383,13 @@ fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate
     held
 }
 
-/// Tokens of a turn's card, roughly.
+/// Estimates the tokens of a turn's card.
 fn tokens(scene: &TurnEndInput<'_>, turn: usize) -> u32 {
     let bytes = scene.path.bytes(&scene.session.tree, turn..turn + 1);
     u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
 }
 
-/// Tokens of a person's leases that go on.
+/// Returns the tokens of a person's leases that continue.
 fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) -> u32 {
     let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let left = theirs.filter(|mark| {
@@ -403,7 +404,7 @@ fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) 
     left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))
 }
 
-/// Turns that the window held, by the keys of their user messages.
+/// Returns the turns in the window of the call, by the keys of their user messages.
 fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
     let key = |row: &Row| match row.atom {
         Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
@@ -412,7 +413,7 @@ fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
     scene.live.solved.plan.included().filter_map(key).collect()
 }
 
-/// Removed, or of another lane where the policy keeps lanes apart.
+/// Whether a turn was removed or hidden, or belongs to another lane under a policy that separates lanes.
 fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
     let (there, here) = (of(turn), of(scene.here));
@@ -420,7 +421,7 @@ fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
     there.end == End::Removed || there.hidden || lanes
 }
 
-/// Whether what a mark is on went with one of the turn's calls.
+/// Whether the item of a mark was sent with one of the turn's calls.
 fn sent(live: &LiveTurn, mark: &Mark) -> bool {
     let first = |atom: &Atom| -> Option<Hash> {
         match atom {

@@ -22,14 +22,14 @@ use crate::store::types::Write;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Memories that one turn may suggest.
+/// The maximum number of memories that one answer may suggest.
 const MOST: usize = 5;
-/// Shorter words would be found everywhere.
+/// The minimum length of a quoted text that names a message, in characters; shorter texts occur everywhere.
 const SHORTEST: usize = 8;
-/// Messages that are searched for named words.
+/// The maximum number of messages that are checked for a quoted text.
 const HITS: usize = 40;
 
-/// What an answer brings beside itself.
+/// What an answer's state block contains, as changes.
 #[derive(Default)]
 pub(crate) struct StateSuggestions {
     pub(crate) state: Option<StateVersion>,
@@ -132,7 +132,7 @@ impl Core {
         Ok(())
     }
 
-    /// The messages that the model named, as far as a name means one turn of the path and no other.
+    /// Returns the messages that the model named. A name counts only if it means one turn of the path.
     fn pins_of(
         &self,
         names: &[String],
@@ -158,7 +158,8 @@ impl Core {
         Ok(found)
     }
 
-    /// The message that a name means on a path, where it means one and no other.
+    /// Resolves a name to a message on a path: a turn's number, an id, or a quoted text. `None` unless it means exactly
+    /// one turn.
     pub(crate) fn named(
         &self,
         name: &str,
@@ -196,7 +197,7 @@ impl Core {
         Ok(first.map(|at| head(at).key))
     }
 
-    /// Whether a message says these words in this order, its state block aside.
+    /// Whether a message contains these words in this order, without its state block.
     fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
         let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
@@ -219,7 +220,7 @@ fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead)
     }
 }
 
-/// The first step of a memory.
+/// Returns the write of a memory's first state change.
 pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
     Write::PutTransition {
         session,
@@ -236,7 +237,7 @@ pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
     }
 }
 
-/// Where a memory of this status stands.
+/// Returns the item state that corresponds to a memory's status.
 pub(crate) fn standing(status: MemoryStatus) -> ItemState {
     match status {
         MemoryStatus::Suggested => ItemState::Suggested,
@@ -250,7 +251,7 @@ fn numbered(name: &str) -> Option<usize> {
     lower.strip_prefix("turn ")?.trim().parse().ok().filter(|number| *number > 0)
 }
 
-/// An id or the beginning of one, of eight digits at least.
+/// Returns a name as a prefix of an id; `None` if it is not one of at least eight hexadecimal digits.
 fn chip(name: &str) -> Option<String> {
     let id = name.trim_matches(['#', '[', ']']).to_lowercase();
     let digits = id.chars().filter(char::is_ascii_hexdigit).count();

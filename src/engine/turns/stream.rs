@@ -1,5 +1,5 @@
 //! The thread of a call to a model, and the reports of such threads.
-//! Not for: decisions (it reports and obeys a flag), or tools (`tool_calls`).
+//! Not for: decisions (the thread only reports and obeys a flag), or tools (`tool_calls`).
 
 use super::machine::{Arrived, PartialCall};
 use super::tool_calls::CallDecision;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// How often new text is reported and saved.
+/// How often new text is reported, how often it is saved, and the size in bytes at which it is saved earlier.
 const PASS_ON: Duration = Duration::from_millis(24);
 const SAVE: Duration = Duration::from_millis(150);
 const SAVE_BYTES: usize = 4 * 1024;
@@ -28,17 +28,17 @@ pub(crate) enum Report {
     Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
     /// The call ended.
     Ended { run: RunId, outcome: Box<Outcome> },
-    /// A tool began.
+    /// A tool call began.
     ToolBegan { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
     ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
     /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
-    /// A tool ended.
+    /// A tool call ended.
     ToolEnded { run: RunId, index: usize, done: Box<ToolOutcome>, millis: u64 },
 }
 
-/// A call's thread.
+/// A call to a model.
 pub(crate) struct Call {
     pub(crate) run: RunId,
     pub(crate) wire: Wire,
@@ -47,14 +47,14 @@ pub(crate) struct Call {
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
     pub(crate) cancel: Arc<AtomicBool>,
-    /// When it is stopped.
+    /// The time at which the call is stopped.
     pub(crate) until: Option<Instant>,
     /// Whether the text is saved while it arrives.
     pub(crate) saves: bool,
 }
 
 impl Call {
-    /// Starts it. `report` must not block.
+    /// Starts the call on a thread of its own. `report` must not block.
     pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
@@ -114,7 +114,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Takes what came; false stops the call.
+    /// Adds a piece of the answer. Returns whether the call should continue.
     fn take(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
         rehearse();
@@ -159,13 +159,13 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Lets a test see what becomes of the workbench when a call's task panics.
+/// Panics if a test asked for it, to show what happens to the workbench when a call's thread panics.
 #[cfg(debug_assertions)]
 fn rehearse() {
     assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "rehearsed in the call");
 }
 
-/// Joins neighbouring pieces of one kind.
+/// Adds a piece, merged with the last one if both are text or both are reasoning.
 fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     match (waiting.last_mut(), delta) {
         (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {
@@ -175,7 +175,7 @@ fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     }
 }
 
-/// Puts saved pieces of a stream together again.
+/// Restores an answer from the saved pieces of its stream.
 pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     let mut whole = Arrived::default();
     for piece in chunks.iter().filter_map(|chunk| serde_json::from_slice::<Arrived>(chunk).ok()) {
@@ -188,7 +188,7 @@ pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     whole
 }
 
-/// The first line of a result, for lists.
+/// Returns the first line of a result, for lists.
 pub(crate) fn preview(body: &str) -> String {
     NodeHead::preview_of(body.lines().next().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
 //! The thread that runs the tool calls of an answer, one after the other, each only after a decision on it.
-//! Not for: the decision (`consent`), or what happens with results (`effects`).
+//! Not for: the decision (`consent`), or the use of results (`effects`).
 
 use super::stream::Report;
 use crate::domain::base::failure::Failure;
@@ -36,12 +36,13 @@ pub(crate) struct AnswerCalls {
     pub(crate) ids: Vec<String>,
     pub(crate) session: SessionId,
     pub(crate) store: Store,
-    /// The rules about files when it began.
+    /// The rules about files when the answer ended.
     pub(crate) sight: FileVisibility,
 }
 
 impl AnswerCalls {
-    /// Starts them, one after the other, on a thread of their own. Where there is no thread, each of them has failed.
+    /// Starts the calls, one after the other, on a thread of their own. If the thread cannot be started, each of them
+    /// fails.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
@@ -73,20 +74,20 @@ fn said(status: ToolStatus, body: String) -> ToolOutcome {
     ToolOutcome::unchanged(ToolOutput { status, full_bytes: body.len() as u64, body })
 }
 
-/// The end of a call for which there was no thread.
+/// Returns the outcome of a call whose thread could not be started.
 pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
     said(ToolStatus::Failed, format!("[failed] {}", failure.what))
 }
 
-/// Who decides on a call and receives its output.
+/// Gets the decision on a call and receives its output.
 pub(crate) trait Host: Sync {
-    /// The call is understood and waits for a word.
+    /// Asks for a decision on a parsed call, to be sent to `reply`.
     fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);
-    /// It said something meanwhile.
+    /// Receives output of the running call.
     fn said(&self, text: &str);
-    /// The call's id.
+    /// Returns the id of the call's trace.
     fn id(&self) -> String;
-    /// What is kept of an earlier call's result.
+    /// Returns the stored result of an earlier call.
     fn kept(&self, id: &str) -> Option<String>;
 }
 
@@ -100,14 +101,14 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) sight: &'a FileVisibility,
 }
 
-/// A call at work, under the rules that held when the word was given.
+/// A running call with the rules about files at the time of the decision.
 struct ActiveCall<'a> {
     one: &'a SingleCall<'a>,
     sight: FileVisibility,
 }
 
 impl SingleCall<'_> {
-    /// `began`: when the tool did, once there was a word.
+    /// Runs the call and returns its outcome. Sets `began` to the time at which the tool starts, after the decision.
     pub(crate) fn go(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
@@ -123,7 +124,7 @@ impl SingleCall<'_> {
         let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
         let deed = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
-            // What it would do is not even worked out: that already tells something of the file.
+            // The effect is not even computed: that would already reveal something about the file.
             None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
                 Ok(Ok(deed)) => deed,
@@ -161,17 +162,17 @@ impl SingleCall<'_> {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// The file that is named, where a rule denies it.
+    /// Returns the path that the arguments name, if a rule denies it.
     fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
         read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
     }
 
-    /// Whether the tool can look into what is kept of a result.
+    /// Whether the tool can read the stored result of an earlier call.
     fn reads(&self) -> bool {
         matches!(self.name, "read_file" | "search")
     }
 
-    /// Waits for a word; none where a person stopped it.
+    /// Waits for a decision; `None` if a person stopped the call.
     fn word(&self, deed: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
         self.host.wants(deed.clone(), reply);

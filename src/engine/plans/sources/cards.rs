@@ -1,4 +1,5 @@
-//! Writes retrieved messages as an offer and rows of a plan's input, and as the set that is stored.
+//! Converts retrieved messages to an offer and omitted items of a plan's input, and to the retrieval set that is
+//! stored.
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
@@ -16,7 +17,7 @@ use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::fill::Card;
 
-/// Writes what was found.
+/// Converts retrieved messages to parts of a plan's input.
 pub(crate) struct Cards<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) library: &'a PathIndex<'a>,
@@ -47,7 +48,7 @@ impl Cards<'_> {
         }
     }
 
-    /// The heading, then the cards, between delimiters that do not occur in them.
+    /// Returns the offer: the heading, then the cards, between delimiters that do not occur in them.
     fn offered(&self, found: &mut BuiltInput, looked: &RetrievedCards) -> Offer {
         let all: String = looked.filled.cards.iter().map(|card| card.text.as_str()).collect();
         let mark = render_forms::delimiter(&all);
@@ -62,7 +63,8 @@ impl Cards<'_> {
         Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
     }
 
-    /// A card with its text in each place: behind another card or alone, before another or last.
+    /// Returns a card as a candidate, with its text for each place: after another card of its group or alone, in the
+    /// middle or last.
     fn card(&self, found: &mut BuiltInput, card: &Card, tail: &str) -> Option<Candidate> {
         let told = self.library.told(&card.key)?;
         let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
@@ -134,7 +136,7 @@ fn short(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// The set as it is stored.
+/// Returns the retrieval set as it is stored.
 pub(crate) fn set(looked: &RetrievedCards, library: &PathIndex<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
     let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
     let filters = Fields::new("filters").json(filters).finish();
@@ -142,7 +144,7 @@ pub(crate) fn set(looked: &RetrievedCards, library: &PathIndex<'_>, filters: &im
     RetrievalSet { embedder: looked.embedder.clone(), ..set }
 }
 
-/// A score with its parts, in thousandths.
+/// Converts a score with its parts to thousandths.
 pub(crate) fn scores(score: f32, parts: &ScoreParts) -> Scores {
     let named = [
         ("bm25", parts.bm25),

@@ -1,8 +1,9 @@
-//! Offers the code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for what is asked,
-//! each a row of its own. What goes anyway is not sent again.
-//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what is in the request already (`sent_lines`).
+//! Offers code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for the
+//! question, each as a row of its own. Lines that the request contains anyway are not sent again.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what the request already contains
+//! (`sent_lines`).
 //!
-//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
+//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::sent_lines::{self, Margin};
@@ -36,16 +37,16 @@ use crate::export::secrets;
 use crate::retrieval::gate;
 use std::collections::HashSet;
 
-/// Symbols that are ranked.
+/// The maximum number of symbols that are ranked.
 const RANKED: usize = 120;
-/// Symbols that fit and do not go, which get a row.
+/// The maximum number of rows for symbols that match but are not sent.
 const NEAR: usize = 8;
-/// Characters of a summary's line in the map.
+/// The length of a module summary's line in the map, in characters.
 const PART: usize = 120;
-/// Tokens that the frame around touchpoints takes at most.
+/// The maximum tokens of the heading and the delimiters around touchpoints.
 const FRAME: u32 = 64;
 
-/// A symbol search that runs once it is known which lines are sent anyway.
+/// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
@@ -54,7 +55,7 @@ pub(crate) struct SymbolSearch {
 }
 
 impl SymbolSearch {
-    /// Offers the symbols that fit what is asked.
+    /// Offers the symbols that match the question.
     pub(crate) fn add(
         self,
         builder: &mut InputBuilder,
@@ -72,7 +73,8 @@ impl SymbolSearch {
     }
 }
 
-/// Offers the map of the code and puts in what a person pinned; what is to be looked for comes back.
+/// Offers the map of the code and adds the symbols that a person pinned. Returns the search that is to run; `None` if
+/// none is.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -112,7 +114,7 @@ pub(crate) fn add(
     Ok(looks.then_some(SymbolSearch { book, limits, asked, attached }))
 }
 
-/// Summaries of parts that neither go whole nor were left out by a person: a line of each.
+/// Returns one line for each module summary that is neither sent whole nor excluded by a person.
 fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
@@ -125,7 +127,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
 
-/// What a summary says in a line: its first words, but for a line of mere figures before them.
+/// Returns the gist of a summary: its first line, or its second if the first contains only figures.
 fn gist(card: &ModuleCard) -> String {
     let figures = format!("{}: ", card.path);
     let lines =
@@ -145,7 +147,7 @@ fn gist(card: &ModuleCard) -> String {
     said.chars().take(PART).collect()
 }
 
-/// Files and symbols attached to the message, which count as focus.
+/// Returns the files and symbols that are attached to the message; they count as focus.
 fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>)> {
     let text = snapshot.draft.as_ref().map(|(_, content)| content.plain_text());
     let held = crate::domain::conversation::attachment::attached_texts(text.as_deref().unwrap_or(asked));
@@ -160,7 +162,7 @@ struct Put<'a> {
     limits: CodeLimits,
 }
 
-/// What was found, on the way into rows.
+/// The result of a symbol search.
 struct FoundSymbols {
     items: Vec<(Touchpoint, CodeRef)>,
     near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
@@ -186,7 +188,7 @@ impl Put<'_> {
         (block, text)
     }
 
-    /// The map of folders, with a note on how to go on from it, and in Heavy the most central symbols.
+    /// Offers the map of folders with a hint on how to explore further, and in Heavy the most central symbols.
     fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
@@ -222,7 +224,7 @@ impl Put<'_> {
         self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
     }
 
-    /// Symbols that a person pinned, as they stand now; those that are excluded are told.
+    /// Adds the symbols that a person pinned, with their present source, and rows for those that are excluded.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
@@ -262,7 +264,7 @@ impl Put<'_> {
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
-            // A person's own pins block a call rather than go missing.
+            // Without an offer they are required: a person's own pins block a call rather than be left out.
             self.found.contents.blocks.insert(block.text, text.into());
             let input = &mut self.found.input;
             let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
@@ -271,7 +273,7 @@ impl Put<'_> {
         }
     }
 
-    /// Symbols for what is asked.
+    /// Searches symbols for the question and offers them.
     fn touchpoints(
         &mut self,
         asked: &str,
@@ -318,7 +320,7 @@ impl Put<'_> {
         self.put(&looked, &margin, most);
     }
 
-    /// Tokens that code may use of the retrieval allowance.
+    /// Returns the tokens of the retrieval allowance that code may use.
     fn most(&self) -> u32 {
         let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
         (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
@@ -345,8 +347,8 @@ impl Put<'_> {
         }
     }
 
-    /// The heading, then the touchpoints by file, between delimiters that do not occur in them. One whose lines stand in a turn
-    /// of the margin goes only while that turn does not.
+    /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
+    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not.
     fn offered(&mut self, items: &[(Touchpoint, CodeRef)], among: usize, margin: &Margin, most: u32) -> Offer {
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
@@ -384,7 +386,7 @@ impl Put<'_> {
     }
 }
 
-/// A message's text without its attachments.
+/// Returns a message's text without its attachments.
 fn own_words(asked: &str) -> &str {
     asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
 }
@@ -416,7 +418,7 @@ fn look(
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
-    // What a person marked goes, or stays out, by the mark.
+    // Symbols with a mark are included or left out by their mark.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
@@ -437,7 +439,7 @@ fn look(
     looked
 }
 
-/// The symbols of a file that lie in some lines, or the largest around them.
+/// Returns the symbols of a file that lie within these lines; all if `None`.
 fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
     let Some(file) = held.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
     let (first, last) = lines.unwrap_or((1, u32::MAX));
@@ -449,7 +451,7 @@ fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> 
     (file.first..file.first + file.count).filter(inside).collect()
 }
 
-/// A symbol as it is now, and its source.
+/// Returns a symbol as it is now, with its source; `None` if it is gone.
 fn now(held: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
     let id = names::resolve(&held.index, wanted)?;
     let code = names::reference(&held.index, id)?;

@@ -23,16 +23,16 @@ use crate::engine::plans::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// How many earlier tool calls are checked.
+/// The number of earlier tool calls that are checked.
 const LOOKED: usize = 500;
-/// Characters of each side that are quoted.
+/// The maximum length of each quote, in characters.
 const QUOTED: usize = 600;
 /// The heading of the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
-/// An earlier failure like the newest one of the open turn, and the first call that worked after it: the same call again,
-/// else one on the same thing, else one of the same tool before the next message of the person. `placed` is in the order of the path; positions from
-/// `open` on are of the open turn.
+/// Finds the newest earlier failure like the newest one of the open turn that a later call resolved, and that call: the
+/// same call, or else one on the same subject, or else one of the same tool in the same turn. `placed` is in the order
+/// of the path; positions from `open` on belong to the open turn.
 fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) -> usize) -> Option<(usize, usize)> {
     let told = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
     let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| told(trace))?;
@@ -49,7 +49,7 @@ fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) ->
     })
 }
 
-/// Adds the pair to a plan's input.
+/// Offers the pair to a plan.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -77,7 +77,7 @@ pub(crate) fn add(
     put(builder, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
 }
 
-/// Adds the positions of quoted pairs to those that retrieval skips.
+/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips.
 pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
     let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
@@ -91,7 +91,7 @@ pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<u
     out.sort_by_key(|run| run.start);
 }
 
-/// Whether a person took one of them out.
+/// Whether a person excluded one of the messages or its turn.
 fn taken_out(snapshot: &Snapshot, at: [usize; 2]) -> bool {
     at.iter().any(|at| {
         let turn = snapshot.path.turns[snapshot.path.turn_at(*at)].nodes.clone();
@@ -164,7 +164,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
     }
 }
 
-/// A message and the beginning of its words, as cards quote it.
+/// Returns a message's head and the beginning of its text, as cards quote it; `None` without text.
 fn quoted(builder: &mut InputBuilder, snapshot: &Snapshot, at: usize) -> Result<Option<(NodeHead, String)>, Failure> {
     let Some(node) = builder.node(snapshot.path.nodes[at].id)? else { return Ok(None) };
     let text = searchable(&node.head, &node.content);
@@ -216,7 +216,7 @@ mod tests {
         assert_ne!(signature(&all[0]), signature(&all[2]));
     }
 
-    /// What resolved a failure: the same call before another on the same thing, that before another of the tool.
+    /// The same call is preferred to another on the same subject, and that to another of the same tool.
     #[test]
     fn the_nearest_kind_of_call_that_worked_is_taken() {
         use ToolStatus::{Failed, Ok};

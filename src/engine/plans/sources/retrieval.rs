@@ -1,6 +1,6 @@
-//! Looks through older messages for what fits the open turn and offers what is found: a heading, a card a message, and a row
-//! for each that nearly went. What goes anyway, or was taken out by a person, is not looked at.
-//! Not for: indexes (`indexing::messages`), scores (`retrieval`) or the verdict (`context`).
+//! Searches older messages for matches with the open turn and offers the results: a heading, a card for each message,
+//! and a row for each near miss. Messages that are sent anyway or that a person excluded are not searched.
+//! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
 use crate::context::AlreadyIn;
@@ -26,15 +26,15 @@ use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Hit, SearchOptions, search};
 use std::ops::Range;
 
-/// Near misses that get a row.
+/// The maximum number of rows for near misses.
 const NEAR: usize = 8;
-/// Tokens that the frame around the cards takes at most.
+/// The maximum tokens of the heading and the delimiters around the cards.
 const FRAME: u32 = 48;
 
-/// How like a query passages are, by their numbers.
+/// The similarity of passages to a query, by their numbers.
 type Cosines = Vec<(u32, f32)>;
 
-/// A query, its scope and its token budget.
+/// A search: the query, its scope and its token budget.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
@@ -43,23 +43,23 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) tokens: u32,
     pub(crate) near: usize,
     pub(crate) forced: bool,
-    /// How an embedder may be used.
+    /// Whether a remote embedder may be asked.
     pub(crate) priority: Priority,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
-/// What was found, with what cards need to be written.
+/// The result of a search, with what is needed to write cards.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
-    /// The embedder that was used.
+    /// The text of the query.
     pub(crate) query: String,
     pub(crate) among: u32,
     pub(crate) filled: Filled,
-    /// Whose vectors were compared.
+    /// The embedder whose vectors were compared; `None` without vectors.
     pub(crate) embedder: Option<String>,
 }
 
-/// Looks through a path.
+/// Searches a path.
 pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
     let (shelf, scope) = (library.shelf, library.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
@@ -97,7 +97,7 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
     let ask = SearchOptions { cosines: cosines.as_deref(), ..ask };
     let hits = hits(&ask, &looked.query)?;
-    // A person who asks for a search gets what there is.
+    // A search that a person forces returns everything, without a minimum score.
     let floor =
         (!wanted.forced).then(|| Floor::new(&ask, &looked.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
@@ -112,7 +112,8 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     Ok(looked)
 }
 
-/// Whether a query opens the search, and how like it the passages are where vectors are wanted and there.
+/// Decides whether a query passes the gate. Also returns the similarity of passages, if vectors are wanted and
+/// available.
 fn gated(
     library: &PathIndex<'_>,
     ask: &SearchOptions<'_>,
@@ -135,9 +136,9 @@ fn hits(ask: &SearchOptions<'_>, query: &str) -> Result<Vec<Hit>, Failure> {
     search(ask, &Query::new(ask.index, ask.scope, query)).map_err(|error| unreadable(&error))
 }
 
-/// For each turn of the snapshot, how like what is asked its best message is, in thousandths of the best of all: by words, rare
-/// ones above all, and by the vectors of an embedder too where there is one and the mode looks things up. All 0 where
-/// the question points to nothing that was said; nothing while messages are being indexed.
+/// Returns for each turn of the snapshot the similarity of its best message to the question, in thousandths of the best
+/// of all: by terms, weighted by rarity, and also by vectors if there is an embedder and the mode allows retrieval. All
+/// are 0 if the question does not pass the gate; `None` while messages are being indexed.
 pub(crate) fn likeness(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -167,7 +168,7 @@ pub(crate) fn likeness(
     Ok(Some(snapshot.turns.iter().map(|heads| of_best(turn(heads))).collect()))
 }
 
-/// How like the query the passages are, where all vectors that this takes are there.
+/// Returns the similarity of the passages to the query; `None` unless all vectors that this needs exist.
 fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
     let question = library.vectors?.question(query, priority)?;
     library.cosines(&question, allowed)
@@ -183,7 +184,7 @@ fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
         .todo("Set the context mode to Off to send without them.")
 }
 
-/// Offers what is found.
+/// Searches older messages and offers the results.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -235,7 +236,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Adds a row that says why nothing is searched; warns a person who turned search off.
+/// Adds a row that says why nothing is searched, and a warning if a person turned the search off.
 fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
@@ -248,7 +249,7 @@ fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
-/// What mode, policy and the person's wish for this call allow.
+/// Returns the limits that result from the mode, the policy and the person's wish for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
@@ -260,7 +261,7 @@ pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     mode.limits(rules.budget.prompt)
 }
 
-/// What the person asks in the open turn.
+/// Returns the question of the open turn: the draft, or its last user message.
 pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
         return Ok(Some(content.plain_text()));
@@ -270,7 +271,7 @@ pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<O
     Ok(builder.content(head.key, Some(head.id))?.map(|content| content.plain_text()))
 }
 
-/// Positions on the path that are in the request whatever is found, or that a person took out.
+/// Returns the positions on the path that are in the request anyway or that a person excluded.
 fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {
@@ -284,13 +285,13 @@ fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<
     out
 }
 
-/// The turn at a position of the path, if it is considered individually.
+/// Returns the turn at a position of the path, if it is considered one by one.
 pub(crate) fn turn_at(snapshot: &Snapshot, input: &PlanInput, at: usize) -> Option<Atom> {
     let mut turns = input.turns.iter().zip(&snapshot.turns);
     turns.find(|(_, heads)| (heads.at..heads.at + heads.heads.len()).contains(&at)).map(|(turn, _)| turn.atom)
 }
 
-/// Positions of messages that a person took out one by one.
+/// Returns the positions of messages that a person excluded one by one.
 fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl Iterator<Item = usize> + 'a {
     heads.iter().enumerate().filter_map(move |(offset, head)| {
         let excludes = snapshot.marks.iter().any(|mark| {
@@ -301,7 +302,8 @@ fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl
     })
 }
 
-/// Rows for messages outside the window that a person took out one by one: they can be let back in.
+/// Returns rows for messages outside the window that a person excluded one by one, so that the exclusions can be
+/// removed.
 fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> {
     let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
     let mut rows = Vec::new();
@@ -348,7 +350,7 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
     u32::try_from((path.turn_at(at) + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
-/// The row that says why nothing was searched.
+/// Returns the row that says why nothing was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
     OmittedItem {

@@ -1,5 +1,6 @@
-//! The text of a rules file as it is sent: shortened to its limit, secrets masked, `@file` lines replaced by the files.
-//! Not for: which files count (`tools::workspace`).
+//! The text of a rules file as it is sent: cut to its limit, with secrets masked and `@file` lines replaced by the
+//! files.
+//! Not for: which rules files apply (`tools::workspace`).
 
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;
@@ -10,10 +11,10 @@ use crate::tools::folder::{Folder, Looked, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep files may name files to be put in their place.
+/// The maximum depth of files that include other files.
 const DEEPEST: usize = 4;
 
-/// Reads a file with rules, and the files that it names.
+/// Reads a rules file and the files that it includes.
 pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<GuideText, String> {
     let head = folder.head(path, most)?;
     let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: GuideText::default() };
@@ -42,7 +43,7 @@ fn ends(text: &str) -> String {
     text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
 }
 
-/// Puts files in the place of lines that name them (`@docs/style.md`), as far as they lie inside.
+/// Replaces lines that name a file (`@docs/style.md`) by the file, if it is inside the folder.
 struct Imports<'a> {
     folder: &'a Folder,
     /// Bytes that may still be read.
@@ -99,7 +100,7 @@ impl Imports<'_> {
     }
 }
 
-/// A path that a file names, beneath the topmost folder; none where it leads out, by its names.
+/// Resolves a path in a file relative to the topmost folder; `None` if its components lead outside.
 fn inside(from: &Path, name: &str) -> Option<PathBuf> {
     let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
     for step in Path::new(name).components() {

@@ -1,10 +1,11 @@
-//! Puts what a project says of itself into a plan's input: a block for each file with rules that counts, one with the names
-//! of its skills. What a person took out, or the settings, becomes a row that stays out.
+//! Adds the rules of a project to a plan's input: a block for each rules file that applies, and one with the names of
+//! its skills. A file that a person excluded or that the settings switch off becomes a row that is left out.
 //! Not for: finding and reading the files (`tools::workspace`, `skills`).
 //!
-//! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
-//! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
-//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest are tried first.
+//! Project rules are texts from files: they are sent in the section Orientation, in a delimited message of the user's
+//! role, never among the instructions. A person's own rules are the person's words and are sent with the guidelines.
+//! Rules are sent in every mode, as instructions are. They never block a call: if there is not enough room for all, the
+//! nearest are tried first.
 
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
@@ -24,18 +25,18 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Tool calls that are checked for the paths that they touched.
+/// The number of tool calls that are checked for paths that they touched.
 const TRACES: usize = 64;
-/// Messages before the open turn whose calls count as near.
+/// The number of messages before the open turn whose tool calls are considered.
 const LATELY: usize = 2_000;
-/// Lines of a message that are looked through, and paths that are taken from them.
+/// The maximum number of lines of a message that are searched, and of paths that are taken from them.
 const LINES: usize = 50_000;
 const PATHS: usize = 200;
-/// Summaries of modules that go, and their tokens together.
+/// The maximum number of module summaries that are sent, and their tokens together.
 const MODULES: usize = 6;
 const MODULE_TOKENS: u32 = 2_000;
 
-/// Something of the project that could go.
+/// A text of the project that could be sent.
 struct Candidate {
     section: Section,
     kind: RowKind,
@@ -45,11 +46,11 @@ struct Candidate {
     text: String,
     reason: Reason,
     off: bool,
-    /// Others fit better.
+    /// Whether other module summaries match better and fill the limits.
     below: bool,
 }
 
-/// Adds what is sent, and rows for what is not.
+/// Offers the texts that may be sent, and adds rows for the others.
 pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut BuiltInput) -> Result<(), Failure> {
     let Some(project) = builder.project.clone() else { return Ok(()) };
     let near = near(builder, snapshot, found)?;
@@ -107,7 +108,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
     Ok(())
 }
 
-/// Rules as they are sent.
+/// Returns a rules file as it is sent.
 pub(crate) fn sent(guide: &Guide, text: &GuideText) -> String {
     let label = if guide.own {
         format!("The user's own rules for all projects, from {}", guide.path)
@@ -142,8 +143,8 @@ fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
     }
 }
 
-/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
-/// number and tokens.
+/// Returns module summaries: those around paths that are named or were touched first, then those that the message
+/// mentions. Those beyond the limits are marked as `below`.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -199,7 +200,7 @@ struct Put<'a> {
     builder: &'a mut InputBuilder,
     snapshot: &'a Snapshot,
     found: &'a mut BuiltInput,
-    /// Those that go, farthest first.
+    /// The candidates that may be sent, farthest first.
     going: Vec<Candidate>,
 }
 
@@ -235,7 +236,7 @@ impl Put<'_> {
         });
     }
 
-    /// Offers what may go: what was asked for this call is tried first, then the nearest files, then summaries of modules.
+    /// Offers the candidates. Those included once are tried first, then the nearest files, then module summaries.
     fn offer(self) {
         let mut order: Vec<usize> = (0..self.going.len()).rev().collect();
         order.sort_by_key(|at| {
@@ -264,7 +265,7 @@ fn source(candidate: &Candidate) -> Source {
     Source { path: candidate.path.clone(), ..Source::default() }
 }
 
-/// What the person says in the open turn.
+/// Returns the text of the user messages of the open turn.
 fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failure> {
     let mut words = String::new();
     let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
@@ -280,7 +281,7 @@ fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failu
     Ok(words)
 }
 
-/// Paths that the message names or carries, and those that tools touched on this path lately.
+/// Returns the paths that the message names or attaches, and those that recent tool calls on this path touched.
 fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let mut paths = BTreeSet::new();
     named(&asked(builder, found)?, &mut paths);
@@ -296,7 +297,7 @@ fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> 
     Ok(paths.into_iter().collect())
 }
 
-/// `@path` words, and the files behind a message.
+/// Collects `@path` words and the paths of attached files.
 fn named(text: &str, paths: &mut BTreeSet<String>) {
     for line in text.lines().take(LINES) {
         if paths.len() >= PATHS {

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-/// Files that were read and are told to have changed, at most.
+/// The maximum number of warnings about files that changed after they were read.
 const TOLD: usize = 4;
 
 #[derive(Deserialize)]
@@ -26,18 +26,18 @@ struct ReadFile {
     start_line: Option<u32>,
 }
 
-/// A text of a file in the request: its path, first line if it is one of a part, and the text.
+/// A text of a file in the request: the file's path, the text's first line in the file, and the text.
 struct SentText {
     path: String,
     first: u32,
     text: String,
 }
 
-/// Lines of the turns that go only while little is found, turn by turn.
+/// Lines in the turns that are sent only if retrieval finds little, turn by turn.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
-/// The lines that go with turns whatever is found, and those of the margin. What a tool read and the file no longer holds is
-/// none of them; the plan warns of it.
+/// Returns the lines that are sent with turns anyway, and those of the margin. Lines that a tool read and that the file
+/// no longer contains do not count; the plan warns of them.
 pub(crate) fn taken(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -56,7 +56,7 @@ pub(crate) fn taken(
     Ok((taken, margin))
 }
 
-/// The lines of some messages that files still hold, and the files of which they hold others.
+/// Returns the lines of some messages that the files still contain, and the files that have changed there.
 fn lines<'i>(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -83,10 +83,10 @@ fn lines<'i>(
             .flatten();
         let Some(now) = now else { continue };
         let said = piece.text.lines().count();
-        // What went was masked where it looked like a secret.
+        // What was sent was masked where it looked like a secret.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
-        // Behind the text may stand two notes of the tool.
+        // The tool may have added two lines of notes after the text.
         if same + 2 < said || (same == 0 && said > 0) {
             changed.insert(piece.path.clone());
         }
@@ -126,7 +126,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
                     pieces.push(SentText { path: plain(&read.path), first, text: body.clone() });
                 }
                 Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
-                // The results of other tools hold no lines of files.
+                // The results of other tools contain no lines of files.
                 Some(_) | None => {}
             },
             Part::Text { text } if role == Role::User => behind(text, pieces),
@@ -135,7 +135,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
     }
 }
 
-/// A path as the index has it.
+/// Normalizes a path to the form that the index uses.
 fn plain(path: &str) -> String {
     let parts = Path::new(path).components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -144,7 +144,7 @@ fn plain(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// How many lines of a piece the file still holds at their place, from the first on.
+/// Returns the number of lines, from the first on, that the file still contains at their place.
 fn same_lines(piece: &SentText, now: &str) -> usize {
     let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
     piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()

@@ -1,5 +1,5 @@
 //! The subject of the open question: its cluster among the last questions of the path.
-//! Not for: clustering (`retrieval::cluster`), or what follows from it (`turns::reflect`).
+//! Not for: clustering (`retrieval::cluster`), or how subjects are used (`turns::reflect`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -10,14 +10,15 @@ use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
 use std::sync::Arc;
 
-/// Questions among which subjects are told apart: so many of the last, so that the cost does not grow with the history.
+/// The number of last questions that are clustered, so that the cost does not grow with the history.
 const LOOKED: usize = 32;
-/// Questions remembered before the cache is cleared.
+/// The number of cached questions at which the cache is cleared.
 const REMEMBERED: usize = 4_096;
-/// Bytes of a question that are read.
+/// The maximum number of bytes of a question that are read.
 const READ: usize = 4_096;
 
-/// The place of what is asked; none where the policy tells no subjects apart, or nothing was named yet.
+/// Returns the place of the question among the clusters; `None` if the policy uses no clusters or the question names
+/// nothing.
 pub(crate) fn place(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -42,8 +43,8 @@ pub(crate) fn place(
     Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
 }
 
-/// The heading over what was found, with the subject that it was found for where that began earlier, and how like it the
-/// question is.
+/// Completes the title of the heading over results with their subject, if that began earlier. Also returns the
+/// question's similarity to the subject.
 pub(crate) fn told(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
     let Some(QuestionPlace { id, likeness: Some(likeness), new: false }) = subject else {
         return (title, Scores::default());
