@@ -129,12 +129,12 @@ impl Core {
 
     /// Sends the answer to a request.
     pub(super) fn answer(&self, ticket: Ticket, result: Result<Answer, Failure>) {
-        self.say(Event::Answer { ticket, result });
+        self.emit(Event::Answer { ticket, result });
     }
 
     /// Sends an event. A missing receiver is not an error: the screen may have closed while an answer is still being
     /// saved.
-    pub(super) fn say(&self, event: Event) {
+    pub(super) fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
@@ -144,14 +144,14 @@ impl Core {
 
     /// Returns the rules of a branch: its profile, model, policy, tools and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        self.keep_back(Some(branch.id));
+        self.apply_denials(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
         }
         if let Some(code) = &mut rules.code {
-            code.sight = self.sight(branch.id);
+            code.sight = self.file_visibility(branch.id);
         }
         Ok(rules)
     }
@@ -164,7 +164,7 @@ impl Core {
         }
         if let Ok(branch) = self.sessions.branch(id) {
             self.show_settings(&branch);
-            self.say(Event::Session(SessionEvent::Branch(Box::new(branch))));
+            self.emit(Event::Session(SessionEvent::Branch(Box::new(branch))));
         }
     }
 
@@ -179,13 +179,13 @@ impl Core {
             policy: rules.policy.name.clone(),
             layout: rules.layout.name().into(),
         };
-        self.say(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
+        self.emit(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
     }
 
     /// Drops the plans and drafts of deleted branches.
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
-            self.unlatch(*id);
+            self.cancel_pending_send(*id);
             self.plans.forget(*id);
         }
         self.plans.planner.forget();
@@ -196,7 +196,7 @@ impl Core {
     /// Sends new or changed nodes to the screen.
     pub(super) fn show_nodes(&self, session: SessionId, heads: Vec<NodeHead>) {
         if !heads.is_empty() {
-            self.say(Event::Session(SessionEvent::Nodes { session, heads }));
+            self.emit(Event::Session(SessionEvent::Nodes { session, heads }));
         }
     }
 

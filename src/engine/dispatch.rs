@@ -270,7 +270,7 @@ impl Core {
             ToolRequest::FolderSettings(act) => self.folder_settings(act),
             ToolRequest::Servers(branch, act) => self.act_on_servers(branch, act),
             ToolRequest::Traces(act) => self.traces(act),
-            ToolRequest::Rule(RuleAct::List) => self.rules_listed(),
+            ToolRequest::Rule(RuleAct::List) => self.list_rules(),
             ToolRequest::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
         };
         self.answer_now(ticket, result)
@@ -295,7 +295,7 @@ impl Core {
                 self.doctor(ticket);
                 return Ok(());
             }
-            ProgramRequest::Reload => self.read_again(),
+            ProgramRequest::Reload => self.reload_config(),
             ProgramRequest::Meters => Ok(Answer::Meters(super::calls::meters::learned(&self.store))),
             ProgramRequest::ForgetQuirks { profile, model, quirk } => {
                 self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)

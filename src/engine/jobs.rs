@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_answered_with_what_the_work_gave() {
+    fn a_ticket_is_answered_with_the_result_of_the_work() {
         let (jobs, out) = jobs(1);
         jobs.answer("test", Ticket(7), || Ok(Answer::Done("made".into())));
         let (ticket, result) = answered(&out);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_job_too_many_is_refused_and_the_place_is_free_once_the_first_has_ended() {
+    fn a_job_beyond_the_maximum_is_refused_until_another_has_ended() {
         let (jobs, out) = jobs(1);
         let (go, wait) = channel::<()>();
         jobs.answer("test", Ticket(1), move || {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_done_together_and_one_that_panics_spoils_no_other() {
+    fn parts_run_in_parallel_and_a_panic_affects_no_other_part() {
         let parts: Vec<Part<u32>> = vec![Box::new(|| 1), Box::new(|| panic!("planted by the test")), Box::new(|| 3)];
         assert_eq!(together(parts), [Some(1), None, Some(3)]);
     }

@@ -37,7 +37,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How often the engine checks whether another window wrote to the store. A check reads one number.
-const LOOK: Duration = Duration::from_millis(700);
+const STORE_CHECK_INTERVAL: Duration = Duration::from_millis(700);
 
 /// A running engine. Dropping it cancels all calls and saves the text that has arrived.
 pub struct Engine {
@@ -64,7 +64,7 @@ impl Engine {
         let (inbox, receiver) = mpsc::channel();
         let (events, out) = mpsc::channel::<Event>();
         watch_store(&setup.store, &events);
-        let looked_at = (setup.store.clone(), events.clone());
+        let store_and_events = (setup.store.clone(), events.clone());
         let project = Project::new(&setup);
         let mut builder = InputBuilder::new(setup.store.clone(), setup.counter.clone());
         builder.project = Some(project.clone());
@@ -83,14 +83,14 @@ impl Engine {
         let thread = Some(jobs::service("engine", move || core.run(&receiver))?);
         let to_engine = inbox.clone();
         let look = move || {
-            let (store, events) = looked_at;
-            let mut held_up = None;
+            let (store, events) = store_and_events;
+            let mut last_failure = None;
             while to_engine.send(Inbox::Changed(OutsideChange::Store)).is_ok() {
                 if polled.poll() && to_engine.send(Inbox::Changed(OutsideChange::Project)).is_err() {
                     break;
                 }
-                report_storage_failure(&mut held_up, store.post_delay(), &events);
-                std::thread::sleep(LOOK);
+                report_storage_failure(&mut last_failure, store.post_delay(), &events);
+                std::thread::sleep(STORE_CHECK_INTERVAL);
             }
         };
         jobs::service("look", look)?;
@@ -120,20 +120,20 @@ impl Engine {
 /// it, and the conversion of plans that older versions stored.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
-    let told = events.clone();
+    let notices = events.clone();
     store.check_after_crash(move |sentence| drop(events.send(Event::Program(ProgramEvent::Alarm(sentence)))));
-    store.start_conversion(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
+    store.start_conversion(move |sentence| drop(notices.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
 /// Reports when pieces of an answer can no longer be saved, and when they can be saved again.
 fn report_storage_failure(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
     match (&before, &now) {
         (None, Some(why)) => {
-            let said = format!(
+            let sentence = format!(
                 "The store can't be written ({why}). New messages stay in memory and are tried again every \
                     second; free some disk space."
             );
-            drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(said)))));
+            drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(sentence)))));
         }
         (Some(_), None) => drop(events.send(Event::Program(ProgramEvent::StorageFailure(None)))),
         (None, None) | (Some(_), Some(_)) => {}

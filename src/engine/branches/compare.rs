@@ -37,7 +37,7 @@ impl DiffContext<'_> {
         sides[0].turns.extend(pins(one, two));
         sides[1].turns.extend(pins(two, one));
         let plans = match &last {
-            [Ok(one), Ok(two)] => Some(Box::new(self.differ(one, two)?)),
+            [Ok(one), Ok(two)] => Some(Box::new(self.plan_diff(one, two)?)),
             _ => None,
         };
         for (side, called) in sides.iter_mut().zip(&last) {

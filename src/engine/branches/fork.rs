@@ -49,11 +49,11 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         if let Some(name) = &name {
-            must_be_free(session, name)?;
+            ensure_name_free(session, name)?;
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.sprout(id, at, vec![NewBranch::new(name, None)], what)?;
+        let made = self.make_branches(id, at, vec![NewBranch::new(name, None)], what)?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
@@ -64,11 +64,11 @@ impl Core {
 
     /// Makes branches at one place of a branch as one operation. While a turn is open, its question is not part of
     /// them.
-    pub(crate) fn sprout(
+    pub(crate) fn make_branches(
         &mut self,
         id: BranchId,
         at: Option<NodeId>,
-        sprouts: Vec<NewBranch>,
+        new_branches: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let session = self.sessions.of_branch(id)?;
@@ -83,15 +83,15 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        self.sprout_at(id, head, sprouts, what)
+        self.make_branches_at(id, head, new_branches, what)
     }
 
     /// Makes branches whose fork is this node (`None` for the root) as one operation.
-    pub(crate) fn sprout_at(
+    pub(crate) fn make_branches_at(
         &mut self,
         id: BranchId,
         head: Option<NodeId>,
-        sprouts: Vec<NewBranch>,
+        new_branches: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let parent = self.sessions.branch(id)?;
@@ -99,11 +99,11 @@ impl Core {
         let (session_id, mut next) = (session.card.id, session.next_state());
         let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         let mut grown = Vec::new();
-        for sprout in sprouts {
+        for new_branch in new_branches {
             let child = Branch {
-                id: sprout.id,
-                name: sprout.name,
-                head: sprout.grown.last().map(|node| node.head.id).or(head),
+                id: new_branch.id,
+                name: new_branch.name,
+                head: new_branch.grown.last().map(|node| node.head.id).or(head),
                 parent: Some(id),
                 fork: head,
                 archived: false,
@@ -111,19 +111,19 @@ impl Core {
                 seq: 0,
                 marks: inherited(&parent),
                 reply: None,
-                overrides: sprout.overrides.unwrap_or_else(|| parent.overrides.clone()),
+                overrides: new_branch.overrides.unwrap_or_else(|| parent.overrides.clone()),
                 ..parent.clone()
             };
-            grown.extend(sprout.grown.iter().map(|node| node.head.clone()));
-            if !sprout.grown.is_empty() {
-                writes.push(Write::PutNodes { session: session_id, nodes: sprout.grown });
+            grown.extend(new_branch.grown.iter().map(|node| node.head.clone()));
+            if !new_branch.grown.is_empty() {
+                writes.push(Write::PutNodes { session: session_id, nodes: new_branch.grown });
             }
             let own = copied_states(session, &parent, &child, next);
             next += u32::try_from(own.len()).unwrap_or(u32::MAX);
             writes.push(Write::PutBranch(Box::new(child.clone())));
             writes.extend(own.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
             states.extend(own);
-            writes.extend(sprout.writes);
+            writes.extend(new_branch.writes);
             children.push(child);
         }
         let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
@@ -202,7 +202,7 @@ fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) 
 }
 
 /// Fails if the session already has a branch of this name.
-pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+pub(crate) fn ensure_name_free(session: &Session, name: &str) -> Result<(), Failure> {
     if session.branches.iter().any(|branch| branch.name == name) {
         return Err(Failure::user(format!("This session already has a branch {name:?}.")).todo("Choose another name."));
     }

@@ -2,7 +2,7 @@
 //! operation that undoes it, and then applied in memory.
 //! Not for: undoing (`undo`), or turns (`turns::live`).
 
-use super::fork::{must_be_free, whole_atom};
+use super::fork::{ensure_name_free, whole_atom};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -30,8 +30,8 @@ impl Core {
             let target = self.target(&branch, item)?.0;
             return self.reply(&branch, target);
         }
-        let marked = self.marked(&branch, items, act)?;
-        let Some(said) = marked.said() else { return Ok(Answer::Done("Select an item first.".into())) };
+        let marked = self.mark_changes(&branch, items, act)?;
+        let Some(said) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
         for (change, why) in &marked.changes {
             let Change::Mark { target, before, after, .. } = change else { continue };
@@ -49,13 +49,13 @@ impl Core {
     }
 
     /// Returns the mark changes of an act on items without applying them. An item that is named twice is changed once.
-    pub(crate) fn marked(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
+    pub(crate) fn mark_changes(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         let mut marked = MarkChange::default();
         for item in items {
             let (target, note) = self.target(branch, item)?;
-            let (target, note) = self.carried(branch, target, note, act)?;
+            let (target, note) = self.resolve_inclusion(branch, target, note, act)?;
             let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
             let target = before.as_ref().map_or(target, |mark| mark.target);
             if marked.holds(&target) {
@@ -133,7 +133,7 @@ impl Core {
 
     /// Resolves the inclusion of an item that is not on the path: its text is carried along as a note, and its inactive
     /// mark stays.
-    fn carried(
+    fn resolve_inclusion(
         &self,
         branch: &Branch,
         target: Atom,
@@ -233,7 +233,7 @@ impl Core {
         }
         let branch = self.sessions.branch(id)?;
         if name != branch.name {
-            must_be_free(self.sessions.of_branch(id)?, &name)?;
+            ensure_name_free(self.sessions.of_branch(id)?, &name)?;
         }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
@@ -260,7 +260,7 @@ impl Core {
         let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
         let answer = self.override_as(id, overrides, &what)?;
-        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown(answer, &focus) })
+        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown_focus(answer, &focus) })
     }
 
     /// Replaces a branch's overrides as an operation of this name.
@@ -282,7 +282,7 @@ impl Core {
         let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
         if let Change::Head { before, .. } = change {
-            writes.push(super::undo::keep_anchor(branch.id, *before, branch.anchor.as_ref()));
+            writes.push(super::undo::store_anchor_for_head(branch.id, *before, branch.anchor.as_ref()));
         }
         self.store.write(writes)?;
         self.apply(change, true);
@@ -359,7 +359,7 @@ impl Core {
         session.state_missing.remove(&id);
         self.show_branch(id);
         let state = self.sessions.branch(id)?.state;
-        self.say(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
+        self.emit(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
@@ -417,7 +417,7 @@ impl MarkChange {
     }
 
     /// Returns the sentence about the act; `None` if nothing changes.
-    fn said(&self) -> Option<String> {
+    fn sentence(&self) -> Option<String> {
         match self.items {
             0 => None,
             1 => Some(self.last.clone()),

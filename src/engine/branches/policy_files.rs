@@ -22,7 +22,7 @@ impl Core {
     /// with the position of the error, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
-        self.must_be_free(name, preset.is_some())?;
+        self.ensure_name_free(name, preset.is_some())?;
         match policy_files::save(&folder, name, text, preset) {
             Ok(spec) => Ok(self.take_policy(
                 name,
@@ -38,7 +38,7 @@ impl Core {
 
     /// Checks that a policy can be saved under a name: it must be valid, unused if the policy is new, and not that of a
     /// built-in policy.
-    fn must_be_free(&self, name: &str, new: bool) -> Result<(), Failure> {
+    fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
         let folder = self.policies_dir()?;
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
         let there = all.iter().find(|policy| policy.name == name);
@@ -83,8 +83,8 @@ impl Core {
                 .flat_map(|session| session.branches.iter().map(|branch| branch.id))
                 .collect();
             for branch in branches {
-                let taken = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
-                if taken.is_ok_and(|rules| rules.policy.name == name) {
+                let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
+                if rules.is_ok_and(|rules| rules.policy.name == name) {
                     self.show_branch(branch);
                 }
             }
@@ -123,7 +123,7 @@ mod tests {
     use crate::domain::base::failure::FailureKind;
 
     #[test]
-    fn faults_are_said_with_their_place() {
+    fn errors_are_reported_with_their_position() {
         let Answer::Refused(fault) = refused(&read("mine", "a = 1\n").unwrap_err()).unwrap() else { panic!() };
         assert_eq!(fault.place, Some((1, 1)));
         let Answer::Refused(fault) = refused(&read("mine", "\n[levels]\nworkin = 1\n").unwrap_err()).unwrap() else {

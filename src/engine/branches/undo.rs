@@ -22,7 +22,7 @@ impl Core {
         let (mut passed, mut stranding) = (Vec::new(), Vec::new());
         for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
             let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
-            if by_program(&op) && back.iter().any(|change| self.must_still_be(change, true).is_err()) {
+            if by_program(&op) && back.iter().any(|change| self.ensure_unchanged_since(change, true).is_err()) {
                 continue;
             }
             if self.strands_later_turns(&back) {
@@ -35,7 +35,7 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
-            self.put_down_undone(&op.changes);
+            self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " The mark had been used by a call; the previous mark is back." } else { "" };
             let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
             return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
@@ -95,9 +95,9 @@ impl Core {
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.must_still_be(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
+            self.ensure_unchanged_since(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
         }
-        let anchors = self.anchors_back(changes)?;
+        let anchors = self.anchors_to_restore(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
         writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
@@ -107,10 +107,10 @@ impl Core {
             writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        self.put_files_back(op.session, changes)?;
+        self.revert_files(op.session, changes)?;
         if let Err(error) = self.store.write(writes) {
             let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
-            self.put_files_back(op.session, &again)?;
+            self.revert_files(op.session, &again)?;
             return Err(error.into());
         }
         for (branch, _, anchor) in anchors {
@@ -124,7 +124,7 @@ impl Core {
 
     /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
     /// settings key under which the present anchor is stored, and the anchor to restore.
-    fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
+    fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
             let (branch, left, key) = match change {
@@ -132,7 +132,7 @@ impl Core {
                     (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
                 }
                 Change::Summaries { branch, before, after } => {
-                    (branch, capsules_key(*branch, before), capsules_key(*branch, after))
+                    (branch, summaries_key(*branch, before), summaries_key(*branch, after))
                 }
                 _ => continue,
             };
@@ -144,7 +144,7 @@ impl Core {
     }
 
     /// Fails unless the present state is the one that the change starts from.
-    fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
+    fn ensure_unchanged_since(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
                 self.sessions.branch(*branch)?;
@@ -155,10 +155,10 @@ impl Core {
             }
             Change::Name { branch, before, .. } => self.sessions.branch(*branch)?.name == *before,
             Change::Archived { branch, before, after } => {
-                self.sessions.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived == *before && (!after || self.can_archive(*branch))
             }
             Change::Forked { branch } => {
-                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.can_archive(*branch))
             }
             Change::Overrides { branch, before, .. } => self.sessions.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
@@ -176,7 +176,7 @@ impl Core {
     }
 
     /// Whether a branch can be archived: no answer is arriving on it, and another branch is open.
-    fn may_leave(&self, branch: BranchId) -> bool {
+    fn can_archive(&self, branch: BranchId) -> bool {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
         others && !self.turns.live.contains_key(&branch)
@@ -187,8 +187,8 @@ impl Core {
     fn strands_later_turns(&self, back: &[Change]) -> bool {
         let archives = back.iter().any(|change| matches!(change, Change::Archived { .. }));
         back.iter().any(|change| match change {
-            Change::Forked { branch } => self.raced_and_went_on(*branch),
-            Change::Name { branch, .. } => archives && self.raced_and_went_on(*branch),
+            Change::Forked { branch } => self.has_turns_after_race(*branch),
+            Change::Name { branch, .. } => archives && self.has_turns_after_race(*branch),
             Change::Mark { .. }
             | Change::Head { .. }
             | Change::Archived { .. }
@@ -203,7 +203,7 @@ impl Core {
     }
 
     /// Whether a branch of a race has more turns than the race's own.
-    fn raced_and_went_on(&self, id: BranchId) -> bool {
+    fn has_turns_after_race(&self, id: BranchId) -> bool {
         let Ok(session) = self.sessions.of_branch(id) else { return false };
         let (Ok(branch), true) = (session.branch(id), session.races.iter().any(|race| race.branch == id)) else {
             return false;
@@ -305,7 +305,7 @@ impl Core {
             session.refresh_state(id);
         }
         if let Ok(branch) = self.sessions.branch(id) {
-            self.say(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
+            self.emit(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
         }
     }
 
@@ -328,7 +328,7 @@ impl Core {
 
     fn apply_beyond(&mut self, change: &Change) {
         if matches!(change, Change::Memory { .. }) {
-            return self.memories_moved();
+            return self.memories_changed();
         }
         if let Change::Tag { session, node, after, .. } = change {
             return self.put_tag(*session, *node, after.as_ref());
@@ -337,7 +337,7 @@ impl Core {
         let Some(session) = self.sessions.current_id.and_then(|id| self.sessions.open.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
         let card = session.card.clone();
-        self.say(Event::Session(SessionEvent::Card(card)));
+        self.emit(Event::Session(SessionEvent::Card(card)));
     }
 }
 
@@ -355,27 +355,27 @@ fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
     format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
 }
 
-fn capsules_key(branch: BranchId, summaries: &[Hash]) -> String {
+fn summaries_key(branch: BranchId, summaries: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(summaries).finish().short())
 }
 
 /// Returns whether an anchor of the window was stored for these summaries, and the anchor.
-pub(crate) fn kept_capsules_anchor(
+pub(crate) fn stored_anchor_for_summaries(
     store: &Store,
     branch: BranchId,
     summaries: &[Hash],
 ) -> Result<(bool, Option<Anchor>), Failure> {
-    let kept = store.setting(&capsules_key(branch, summaries))?;
+    let kept = store.setting(&summaries_key(branch, summaries))?;
     Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
 /// Returns the write that stores the window's anchor for these summaries.
-pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
-    Write::SetValue { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
+pub(crate) fn store_anchor_for_summaries(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
+    Write::SetValue { key: summaries_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
 
 /// Returns the write that stores the window's anchor for a head.
-pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
+pub(crate) fn store_anchor_for_head(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
     Write::SetValue { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
 
@@ -453,7 +453,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_between_versions_withdraws_one_and_brings_the_other_back() {
+    fn a_step_between_versions_withdraws_one_and_restores_the_other() {
         let all = |before, after| [1, 2, 3].map(|version| withdrawn(version, before, after));
         assert_eq!(all(Some(1), Some(3)), [Some(true), None, Some(false)]);
         assert_eq!(all(Some(3), Some(1)), [Some(false), None, Some(true)]);

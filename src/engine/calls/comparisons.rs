@@ -58,8 +58,8 @@ impl Core {
         Ok(WantedCall::Drawn(Box::new(called)))
     }
 
-    fn compare_in_background(&self, ticket: Ticket, look: DiffRequest) {
+    fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) {
         let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::snapshot).collect();
-        self.workers.diff.look(ticket, look, sessions, self.sessions.current_id);
+        self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id);
     }
 }

@@ -60,16 +60,16 @@ struct SessionHistory {
 impl<'a> DiffContext<'a> {
     /// Returns a stored plan by its id.
     pub(crate) fn plan_of(&mut self, id: Hash) -> Result<Arc<ContextPlan>, Failure> {
-        if let Some(plan) = self.shelf.0.get(&id) {
+        if let Some(plan) = self.stored_plans.0.get(&id) {
             return Ok(plan.clone());
         }
         let found = self.store.plan_by_prefix(&id.to_string())?.pop();
         let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
         let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
-        if self.shelf.0.len() >= KEPT {
-            self.shelf.clear();
+        if self.stored_plans.0.len() >= KEPT {
+            self.stored_plans.clear();
         }
-        self.shelf.0.insert(id, plan.clone());
+        self.stored_plans.0.insert(id, plan.clone());
         Ok(plan)
     }
 
@@ -120,7 +120,7 @@ impl<'a> DiffContext<'a> {
         };
         let when = |called: &PlanWithCall| called.run.as_ref().map_or(i64::MAX, |run| run.at);
         let (before, after) = if when(&before) > when(&after) { (after, before) } else { (before, after) };
-        Ok(Answer::Diff(Box::new(self.differ(&before, &after)?)))
+        Ok(Answer::Diff(Box::new(self.plan_diff(&before, &after)?)))
     }
 
     /// Returns the call before another one on its branch.
@@ -136,14 +136,14 @@ impl<'a> DiffContext<'a> {
     }
 
     /// Returns the differences between two plans, with their causes.
-    pub(crate) fn differ(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
-        let session = self.home(after)?;
+    pub(crate) fn plan_diff(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
+        let session = self.session_of_call(after)?;
         let spans = Spans::new(session);
         let (mut deltas, (same, same_tokens)) =
             row_matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
         let (from, to) = (call(session, before), call(session, after));
         if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
-            let past = self.happened(session, branch)?;
+            let past = self.history(session, branch)?;
             let path = path_of(session, &after.plan);
             let (steps, ops) = past.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
@@ -155,7 +155,7 @@ impl<'a> DiffContext<'a> {
     }
 
     /// Returns the session in which a call was made.
-    fn home(&self, called: &PlanWithCall) -> Result<&'a SessionSnapshot, Failure> {
+    fn session_of_call(&self, called: &PlanWithCall) -> Result<&'a SessionSnapshot, Failure> {
         match (&called.run, called.branch) {
             (Some(run), _) => self.by_id(run.session).map_or_else(|| self.session(), Ok),
             (None, Some(branch)) => self.session_of(branch),
@@ -164,7 +164,7 @@ impl<'a> DiffContext<'a> {
     }
 
     /// Returns the transitions and operations that concern a branch, oldest first.
-    fn happened(&self, session: &SessionSnapshot, branch: &Branch) -> Result<SessionHistory, Failure> {
+    fn history(&self, session: &SessionSnapshot, branch: &Branch) -> Result<SessionHistory, Failure> {
         let lines = lineage(&session.branches, branch);
         let mut steps: Vec<(Atom, Transition)> = self
             .store
@@ -207,7 +207,7 @@ impl<'a> DiffContext<'a> {
             }
             looked.push(self.of_run(run)?);
         }
-        let past = self.happened(session, branch)?;
+        let past = self.history(session, branch)?;
         let stays = stays(session, &past, &atom, &looked);
         let (title, turn) = named(session, &atom, &looked);
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);

@@ -17,7 +17,7 @@ type Stored = BTreeMap<String, Vec<Quirk>>;
 
 impl Core {
     /// Reads the quirks that this and other windows learned. Returns whether they changed.
-    pub(crate) fn recall_quirks(&mut self) -> bool {
+    pub(crate) fn load_quirks(&mut self) -> bool {
         let mut all = std::collections::HashMap::new();
         for profile in self.setup.profiles.values() {
             let stored = self.stored_quirks(profile);
@@ -66,7 +66,7 @@ impl Core {
 
     /// Handles a refusal of a turn's request that asks for another form: learns the quirk. Fails if no other form can
     /// be tried.
-    pub(crate) fn take_quirk(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
+    pub(crate) fn handle_refusal(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();
         if live.solved.edited {
             let wants = format!("The server wants a different request ({}).", quirk.sentence());
@@ -93,7 +93,7 @@ impl Core {
 
     /// Checks the request in its new form. If it equals the refused one byte for byte, nothing is sent and the quirk is
     /// removed again.
-    pub(crate) fn another_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
+    pub(crate) fn check_new_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
         let Some(refused) = live.refused.take() else { return Ok(()) };
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {
@@ -103,7 +103,7 @@ impl Core {
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
-        self.say(Event::Program(ProgramEvent::Notice(format!(
+        self.emit(Event::Program(ProgramEvent::Notice(format!(
             "The server of {profile} wants a different request for {model} ({wants}); asking again. pleach \
                 doctor lists what was learned."
         ))));
@@ -138,7 +138,7 @@ impl Core {
         (profile, model): (Option<&str>, Option<&str>),
         quirk: Option<Quirk>,
     ) -> Result<Answer, Failure> {
-        self.recall_quirks();
+        self.load_quirks();
         let meant = |of: &(String, String)| {
             profile.is_none_or(|profile| profile == of.0) && model.is_none_or(|model| model == of.1)
         };

@@ -28,7 +28,7 @@ impl Core {
         }
         self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
-        let (mut sprouts, mut records) = (Vec::new(), Vec::new());
+        let (mut new_branches, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
         let mut taken = 1;
         for arm in arms {
@@ -38,10 +38,10 @@ impl Core {
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
             let name = fresh_name(self.sessions.of_branch(id)?, "race", taken);
             taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
-            let mut sprout = NewBranch::new(name, Some(overrides.clone()));
+            let mut new_branch = NewBranch::new(name, Some(overrides.clone()));
             let record = BranchRun {
                 race,
-                branch: sprout.id,
+                branch: new_branch.id,
                 from: id,
                 place: u32::try_from(records.len()).unwrap_or(u32::MAX),
                 config: config(rules, overrides),
@@ -52,12 +52,12 @@ impl Core {
                 ended: None,
                 at,
             };
-            sprout.writes.push(Write::PutBranchRun { session: branch.session, record: Box::new(record.clone()) });
+            new_branch.writes.push(Write::PutBranchRun { session: branch.session, record: Box::new(record.clone()) });
             records.push(record);
-            sprouts.push(sprout);
+            new_branches.push(new_branch);
         }
         let what = format!("started a race of {}", arms.len());
-        let made = self.sprout(id, None, sprouts, what)?;
+        let made = self.make_branches(id, None, new_branches, what)?;
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
         let branches = made.into_iter().map(|id| self.sessions.branch(id)).collect::<Result<Vec<_>, _>>()?;

@@ -96,7 +96,7 @@ impl Core {
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
+        let made = self.make_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -164,9 +164,9 @@ pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &
         let text = state_text(&state.text);
         contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
-    for (hash, recipe) in &stored.cards {
-        let Some(node) = store.nodes(&[recipe.node])?.pop() else { continue };
-        let text = recipe.text(&searchable(&node.head, &node.content));
+    for (hash, settings) in &stored.cards {
+        let Some(node) = store.nodes(&[settings.node])?.pop() else { continue };
+        let text = settings.text(&searchable(&node.head, &node.content));
         if Hash::of(text.as_bytes()) == *hash {
             contents.blocks.insert(*hash, text.into());
         }

@@ -45,7 +45,7 @@ pub(crate) enum Job {
     /// Answers a question by an event.
     Ask(Box<IndexQuestion>),
     /// Checks the program's own workspace for changes and makes the maps that are requested.
-    Freshen,
+    Refresh,
 }
 
 /// A question about a workspace's code.
@@ -135,7 +135,7 @@ impl Worker {
         while let Some(job) = waiting.pop_front().or_else(|| jobs.recv().ok()) {
             waiting.extend(jobs.try_iter());
             match job {
-                Job::Freshen => self.freshen(),
+                Job::Refresh => self.refresh(),
                 Job::Ask(asked) => {
                     let ticket = asked.ticket;
                     // Names are requested with every letter typed; only the last request is answered.
@@ -149,14 +149,14 @@ impl Worker {
     }
 
     /// Checks the program's own workspace for plans. If it cannot be read, plans are made without code.
-    fn freshen(&mut self) {
-        let wanted = self.book.begins();
+    fn refresh(&mut self) {
+        let wanted = self.book.begin_check();
         let root = self.book.own();
         let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
         let ready = self.ready(&root, false);
         let held = self.read();
         let now = held.as_ref().map(|held| held.round);
-        let drawn = held.as_ref().is_some_and(|held| self.book.draw_maps(held, wanted));
+        let drawn = held.as_ref().is_some_and(|held| self.book.update_maps(held, wanted));
         drop(held);
         self.book.told(ready.is_err());
         if ready.is_ok() && (drawn || before != now) {

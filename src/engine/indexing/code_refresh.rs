@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The maximum number of names at a distance of one use.
-const NEIGHBOURS: usize = 400;
+const MAX_NEIGHBORS: usize = 400;
 
 impl Core {
     /// Has the plan on the screen made again after the code changed, if the plan may contain code.
@@ -48,8 +48,8 @@ impl Core {
 
     /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
     /// its code is not loaded.
-    pub(crate) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
-        if !self.sessions.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
+    pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
+        if !self.sessions.branch(branch).is_ok_and(|branch| self.uses_code(&branch)) {
             return BTreeSet::new();
         }
         let away = |held: &LoadedWorkspace| {
@@ -57,13 +57,13 @@ impl Core {
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
-            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+            near.map(|(symbol, _)| symbol.name.to_string()).take(MAX_NEIGHBORS).collect()
         };
         self.workers.code.book().look(away).unwrap_or_default()
     }
 
     /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.
-    pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
+    pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
         let known = self
             .tools
             .trusted
@@ -107,7 +107,7 @@ impl Core {
         let indexed = || {
             let find =
                 |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
-            self.looks_at_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
+            self.uses_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
         };
         row().or_else(mark).or_else(indexed)
     }
@@ -115,12 +115,12 @@ impl Core {
     /// Returns the items of the workspace's code whose atoms match: the map and symbols. A single command waits until
     /// the workspace is read.
     pub(crate) fn code_items(&self, branch: &Branch, fits: &dyn Fn(&Atom) -> bool) -> Vec<Atom> {
-        if !self.looks_at_code(branch) {
+        if !self.uses_code(branch) {
             return Vec::new();
         }
-        self.keep_back(Some(branch.id));
+        self.apply_denials(Some(branch.id));
         let book = self.workers.code.book();
-        book.freshen();
+        book.refresh();
         let symbols =
             |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
         let symbols: Vec<Atom> = book.look(symbols).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Core {
     }
 
     /// Whether calls of a branch may contain code of the workspace.
-    fn looks_at_code(&self, branch: &Branch) -> bool {
+    fn uses_code(&self, branch: &Branch) -> bool {
         self.rules(branch).is_ok_and(|rules| rules.code.is_some())
     }
 }

@@ -68,7 +68,7 @@ impl Sources for WorkspaceFiles<'_> {
 
 /// A request for a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct MapWish {
+pub(crate) struct MapRequest {
     pub(crate) encoding: Encoding,
     /// The token budget of the map.
     pub(crate) tokens: u32,
@@ -78,7 +78,7 @@ pub(crate) struct MapWish {
 
 /// A map with the digest of what it was made from.
 struct BuiltMap {
-    wish: MapWish,
+    wish: MapRequest,
     of: Hash,
     map: Arc<CodeMap>,
 }
@@ -90,7 +90,7 @@ struct State {
     /// The number of finished checks.
     rounds: u64,
     maps: Vec<BuiltMap>,
-    wanted: Option<MapWish>,
+    wanted: Option<MapRequest>,
     /// The denials of each session's rules; under `None` those of the folder and the settings.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
     /// All denials together.
@@ -162,26 +162,26 @@ impl CodeWorkspace {
     pub(crate) fn watch(&self) {
         let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
         if self.look(due).unwrap_or(false) {
-            self.freshen();
+            self.refresh();
         }
     }
 
     /// Requests a check for changes, unless one was just made or is queued. A single command waits for it.
-    pub(crate) fn freshen(&self) {
-        if let Some(before) = self.ask_look().filter(|_| self.0.patient) {
+    pub(crate) fn refresh(&self) {
+        if let Some(before) = self.request_check().filter(|_| self.0.patient) {
             self.wait(before, PATIENCE, &|| false);
         }
     }
 
     /// Requests a check for changes and waits for it, at most this long.
     pub(crate) fn settle(&self, most: Duration, cancelled: &dyn Fn() -> bool) {
-        if let Some(before) = self.ask_look() {
+        if let Some(before) = self.request_check() {
             self.wait(before, most, cancelled);
         }
     }
 
     /// Requests a check if one is due. Returns the number of checks finished before it; `None` if none is due.
-    fn ask_look(&self) -> Option<u64> {
+    fn request_check(&self) -> Option<u64> {
         let lately = |held: &LoadedWorkspace| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
         let fresh = self.look(lately).unwrap_or(false);
         let mut state = self.state();
@@ -192,7 +192,7 @@ impl CodeWorkspace {
         let before = state.rounds;
         let waits = std::mem::replace(&mut state.asked, true);
         drop(state);
-        (waits || self.send(Job::Freshen)).then_some(before)
+        (waits || self.send(Job::Refresh)).then_some(before)
     }
 
     fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
@@ -206,7 +206,7 @@ impl CodeWorkspace {
 
     /// Records that the code indexer's thread begins a check; later requests need another one. Returns the map that is
     /// requested.
-    pub(crate) fn begins(&self) -> Option<MapWish> {
+    pub(crate) fn begin_check(&self) -> Option<MapRequest> {
         let mut state = self.state();
         state.asked = false;
         state.wanted
@@ -222,7 +222,7 @@ impl CodeWorkspace {
 
     /// Sets the denials of a session's rules, or of the rules that apply without a session, and returns all denials
     /// together. If they changed, readers see nothing until the workspace was read again under the new ones.
-    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
+    pub(crate) fn apply_denials(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);
@@ -253,7 +253,7 @@ impl CodeWorkspace {
     }
 
     /// Reads the program's own workspace, retrying while it is not available. For threads that may wait.
-    pub(crate) fn wait_look<T>(
+    pub(crate) fn wait_with_loaded<T>(
         &self,
         most: Duration,
         cancelled: &dyn Fn() -> bool,
@@ -271,7 +271,7 @@ impl CodeWorkspace {
 
     /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
     /// requested.
-    pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
+    pub(crate) fn map(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
         let mut state = self.state();
         let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
         if found.is_none() {
@@ -281,18 +281,18 @@ impl CodeWorkspace {
     }
 
     /// Makes outdated maps again, and the requested one. Returns whether a map changed.
-    pub(crate) fn draw_maps(&self, held: &LoadedWorkspace, wanted: Option<MapWish>) -> bool {
-        let known: Vec<(MapWish, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
+    pub(crate) fn update_maps(&self, held: &LoadedWorkspace, wanted: Option<MapRequest>) -> bool {
+        let known: Vec<(MapRequest, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
         let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
         let mut changed = false;
         for (wish, before) in known.into_iter().map(|(wish, of)| (wish, Some(of))).chain(new.map(|wish| (wish, None))) {
-            let of = made_of(held, self.kept(wish).as_deref());
+            let of = source_digest(held, self.kept(wish).as_deref());
             if before == Some(of) {
                 continue;
             }
             let count = |text: &str| self.0.counter.count(wish.encoding, text);
             let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, wish.tokens, wish.anchors);
-            let of = made_of(held, Some(&map));
+            let of = source_digest(held, Some(&map));
             changed |= self.kept(wish).is_none_or(|old| *old != map);
             let mut state = self.state();
             if state.sight != held.sight {
@@ -308,7 +308,7 @@ impl CodeWorkspace {
         changed
     }
 
-    fn kept(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
+    fn kept(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
         self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
     }
 
@@ -320,7 +320,7 @@ impl CodeWorkspace {
 
 /// Returns the digest of what a map is made from: the names of the files, and the files whose symbols it names. A map
 /// is not made again for every change of a file, so that a server can use its cached prefix.
-fn made_of(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
+fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();

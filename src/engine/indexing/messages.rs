@@ -28,19 +28,19 @@ use std::time::{Duration, Instant};
 /// The number of messages that are read from the store at a time.
 const BATCH: usize = 64;
 /// How long indexing may occupy the planner's thread at a time.
-const SLICE: Duration = Duration::from_millis(80);
+const TIME_SLICE: Duration = Duration::from_millis(80);
 /// The number of cached scopes of each session.
 const SCOPES: usize = 3;
 /// The number of segments whose postings stay in memory; those of further segments are read from the store.
 const RESIDENT: usize = 16;
 /// The number of passages by which the growing segment must have grown to be stored again.
-const GROWN: u32 = 256;
+const MIN_GROWTH: u32 = 256;
 /// The number of cached texts for cards at which the cache is cleared.
 const TEXTS: usize = 4_000;
 
 /// Up to this number of passages, a question is compared with every passage; with more, only with the approximately
 /// nearest.
-const WHOLE: usize = 200_000;
+const EXHAUSTIVE_LIMIT: usize = 200_000;
 
 /// The message index of one session.
 pub(crate) struct SessionIndex {
@@ -77,9 +77,9 @@ impl MessageSearch {
     }
 
     /// Indexes the missing messages of a path for a short time. Returns the number of messages that are left.
-    pub(crate) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
+    pub(crate) fn index_path(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
         let store = &self.store;
-        Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
+        Self::of(&mut self.sessions, store, session)?.index_path(store, path, Some(TIME_SLICE))
     }
 
     fn of<'a>(
@@ -94,10 +94,10 @@ impl MessageSearch {
     }
 
     /// Returns the session's index with this whole path indexed, the path's scope, and access to texts and postings.
-    pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
+    pub(crate) fn path_index(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
         let store = &self.store;
         let there = Self::of(&mut self.sessions, store, session)?;
-        there.take_in(store, path, None)?;
+        there.index_path(store, path, None)?;
         if let Some(vectors) = &self.vectors {
             vectors.want(session, path);
             there.take_vectors(vectors.arrived(session));
@@ -107,7 +107,7 @@ impl MessageSearch {
         Ok(PathIndex {
             store,
             vectors: self.vectors.as_ref(),
-            shelf: there,
+            session_index: there,
             scope: &there.scopes[place].1,
             texts: RefCell::new(HashMap::new()),
             lists: RefCell::new(HashMap::new()),
@@ -126,26 +126,26 @@ impl SessionIndex {
             scopes: Vec::new(),
             vectors: VectorIndex::new(),
         };
-        let mut shelf = empty();
+        let mut session_index = empty();
         for (digest, header) in store.index_segments(session)? {
-            if shelf.index.attach(&header).is_err() {
+            if session_index.index.attach(&header).is_err() {
                 store.post(vec![Write::DropIndex(session)]);
                 return Ok(empty());
             }
-            shelf.stored.push(digest);
+            session_index.stored.push(digest);
         }
         if let Some((before, bytes)) = store.index_tail(session)?
-            && before.as_ref() == shelf.stored.last()
-            && shelf.index.resume(&bytes).is_ok()
+            && before.as_ref() == session_index.stored.last()
+            && session_index.index.resume(&bytes).is_ok()
         {
-            shelf.kept = shelf.index.growing();
+            session_index.kept = session_index.index.growing();
         }
-        Ok(shelf)
+        Ok(session_index)
     }
 
     /// Indexes the missing messages of a path, all of them or as many as the time allows. Returns the number of
     /// messages that are left. Paths are indexed from the root, so everything before an indexed message is indexed.
-    fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
+    fn index_path(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
         let begun = Instant::now();
         let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
         for batch in path[known..].chunks(BATCH) {
@@ -158,7 +158,7 @@ impl SessionIndex {
             for node in batch {
                 self.add(node, by_id.get(&node.id));
             }
-            self.hand_over(store);
+            self.store_sealed_segments(store);
             known += batch.len();
         }
         if known == path.len() {
@@ -171,7 +171,7 @@ impl SessionIndex {
     fn keep_tail(&mut self, store: &Store) {
         let growing = self.index.growing();
         let grown = if growing < self.kept { growing } else { growing - self.kept };
-        if grown < GROWN || store.read_only() {
+        if grown < MIN_GROWTH || store.read_only() {
             return;
         }
         if let Some(tail) = self.index.tail() {
@@ -209,7 +209,7 @@ impl SessionIndex {
 
     /// Stores sealed segments and, beyond the first ones, drops their postings from memory, since they can be read from
     /// the store.
-    fn hand_over(&mut self, store: &Store) {
+    fn store_sealed_segments(&mut self, store: &Store) {
         if store.read_only() {
             return;
         }
@@ -266,7 +266,7 @@ fn speaker(head: &NodeHead) -> Option<String> {
 pub(crate) struct PathIndex<'a> {
     store: &'a Store,
     pub(crate) vectors: Option<&'a Vectors>,
-    pub(crate) shelf: &'a SessionIndex,
+    pub(crate) session_index: &'a SessionIndex,
     pub(crate) scope: &'a Scope,
     texts: RefCell<HashMap<Hash, CardFacts>>,
     /// Postings by term and segment.
@@ -286,28 +286,28 @@ impl PathIndex<'_> {
     /// Returns the similarity of the scope's passages to a question; `None` if a passage that may be returned has no
     /// vector.
     pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
-        let (index, scope) = (&self.shelf.index, self.scope);
+        let (index, scope) = (&self.session_index.index, self.scope);
         let mut docs = DocSet::default();
         for (position, may) in allowed.iter().enumerate() {
             let Some(known) = index.known(scope.number(position)) else { continue };
             for passage in known.first..known.first + u32::from(known.passages) {
-                if self.shelf.vectors.contains(passage) {
+                if self.session_index.vectors.contains(passage) {
                     docs.insert(passage);
                 } else if *may {
                     return None;
                 }
             }
         }
-        let found = if scope.slots() > WHOLE {
-            self.shelf.vectors.nearest(question, MOST_HITS, Some(&docs))
+        let found = if scope.slots() > EXHAUSTIVE_LIMIT {
+            self.session_index.vectors.nearest(question, MOST_HITS, Some(&docs))
         } else {
-            self.shelf.vectors.cosines(question, Some(&docs))
+            self.session_index.vectors.cosines(question, Some(&docs))
         };
         found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
     }
 
     /// Returns the facts of a message by its key.
-    pub(crate) fn told(&self, key: &Hash) -> Option<CardFacts> {
+    pub(crate) fn card_facts(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)
     }
 
@@ -316,27 +316,27 @@ impl PathIndex<'_> {
         if let Some(known) = texts.get(key) {
             return Some(take(known));
         }
-        let node = self.store.node_by_key(self.shelf.session, *key).ok()??;
+        let node = self.store.node_by_key(self.session_index.session, *key).ok()??;
         if texts.len() >= TEXTS {
             texts.clear();
         }
-        let told = CardFacts {
+        let facts = CardFacts {
             id: node.head.id,
             text: searchable(&node.head, &node.content),
             name: speaker(&node.head),
             external_id: node.head.external_id,
         };
-        Some(take(texts.entry(*key).or_insert(told)))
+        Some(take(texts.entry(*key).or_insert(facts)))
     }
 }
 
 impl MessageTexts for PathIndex<'_> {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.with(key, |told| Cow::Owned(told.text.clone()))
+        self.with(key, |facts| Cow::Owned(facts.text.clone()))
     }
 
     fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.with(key, |told| told.name.clone()).flatten().map(Cow::Owned)
+        self.with(key, |facts| facts.name.clone()).flatten().map(Cow::Owned)
     }
 }
 
@@ -347,7 +347,7 @@ impl Source for PathIndex<'_> {
         if !fresh.is_empty() {
             lists.extend(fresh.iter().map(|term| (*term, HashMap::new())));
             for (term, segment, bytes) in
-                self.store.postings(self.shelf.session, &fresh).map_err(|error| error.to_string())?
+                self.store.postings(self.session_index.session, &fresh).map_err(|error| error.to_string())?
             {
                 lists.entry(term).or_default().insert(segment, bytes);
             }
@@ -382,16 +382,16 @@ mod tests {
 
     /// A growing segment is stored again only once it has grown by enough: not with every message, and not never.
     #[test]
-    fn what_grows_is_stored_once_it_has_grown_by_enough() {
+    fn a_growing_segment_is_stored_after_enough_growth() {
         let folder = tempfile::tempdir().unwrap();
         let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
         let session = SessionId(Uuid::from_u128(1));
         store.write(vec![Write::PutSession { id: session, title: "t".into(), at: 1 }]).unwrap();
-        let mut shelf = SessionIndex::open(&store, session).unwrap();
+        let mut session_index = SessionIndex::open(&store, session).unwrap();
         let mut stored = Vec::new();
         for number in 1..=600_u32 {
-            shelf.index.add(&session::Entry {
+            session_index.index.add(&session::Entry {
                 key: Hash::of(&number.to_le_bytes()),
                 role: Role::User,
                 speaker: None,
@@ -399,13 +399,13 @@ mod tests {
                 lane: 0,
                 text: "the red crane",
             });
-            let before = shelf.kept;
-            shelf.keep_tail(&store);
-            if shelf.kept != before {
-                stored.push((number, shelf.kept));
+            let before = session_index.kept;
+            session_index.keep_tail(&store);
+            if session_index.kept != before {
+                stored.push((number, session_index.kept));
             }
         }
-        assert_eq!(stored, [(GROWN, GROWN), (2 * GROWN, 2 * GROWN)]);
-        assert_eq!((shelf.index.growing(), GROWN), (600, 256));
+        assert_eq!(stored, [(MIN_GROWTH, MIN_GROWTH), (2 * MIN_GROWTH, 2 * MIN_GROWTH)]);
+        assert_eq!((session_index.index.growing(), MIN_GROWTH), (600, 256));
     }
 }

@@ -12,24 +12,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The number of cached messages at which the cache is cleared.
-pub(crate) const REMEMBERED: usize = 50_000;
+pub(crate) const MAX_CACHED: usize = 50_000;
 
 /// The terms of messages, for one set of word lists.
 #[derive(Default)]
 pub(crate) struct FactsCache {
     pub(crate) spec: Option<Adaptive>,
-    pub(crate) noted: HashMap<Hash, Arc<MessageTerms>>,
+    pub(crate) by_message: HashMap<Hash, Arc<MessageTerms>>,
 }
 
 impl FactsCache {
     /// Clears the cache.
     pub(crate) fn forget(&mut self) {
-        self.noted.clear();
+        self.by_message.clear();
     }
 
-    pub(crate) fn keep_for(&mut self, spec: &Adaptive) {
-        if self.spec.as_ref() != Some(spec) || self.noted.len() > REMEMBERED {
-            self.noted.clear();
+    pub(crate) fn reset_if_changed(&mut self, spec: &Adaptive) {
+        if self.spec.as_ref() != Some(spec) || self.by_message.len() > MAX_CACHED {
+            self.by_message.clear();
             self.spec = Some(spec.clone());
         }
     }

@@ -79,7 +79,7 @@ impl Core {
         draft: Draft,
     ) -> Result<(), Failure> {
         self.cancel_outdated_trials(branch, &draft);
-        self.recall_request(branch);
+        self.load_previous_request(branch);
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
             self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });
         } else if ticket.is_some() {
@@ -100,18 +100,18 @@ impl Core {
     ) -> Result<(), Failure> {
         let revision = self.plans.revision(branch);
         let job = self.solve(branch, &draft.clone(), PlanPurpose::Send { ticket, draft, revision, wanted })?;
-        self.plans.latched.insert(branch, job);
+        self.plans.pending_sends.insert(branch, job);
         Ok(())
     }
 
     /// Cancels an `Ask` that still waits for its plan. Returns whether there was one.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> bool {
-        if let Some(ticket) = self.plans.by_hand.remove(&branch) {
+    pub(crate) fn cancel_pending_send(&mut self, branch: BranchId) -> bool {
+        if let Some(ticket) = self.plans.edited_sends.remove(&branch) {
             let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.unlatch(branch) else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.take_pending_send(branch) else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
@@ -153,11 +153,11 @@ impl Core {
     }
 
     fn submit(&mut self, branch: &Branch, question: &Question, purpose: PlanPurpose) -> Result<u64, Failure> {
-        self.submit_under(branch, self.rules(branch)?, question, purpose)
+        self.submit_with_rules(branch, self.rules(branch)?, question, purpose)
     }
 
     /// Submits a question under the given rules, which may differ from the branch's own. Returns the number of the job.
-    pub(crate) fn submit_under(
+    pub(crate) fn submit_with_rules(
         &mut self,
         branch: &Branch,
         rules: Rules,
@@ -180,7 +180,7 @@ impl Core {
     /// Reports the progress of indexing. At its end, a plan that was made without older messages is made again.
     pub(crate) fn report_indexing(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
-        self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
+        self.emit(Event::Indexing(IndexingEvent::Messages { done, total }));
         let without = |drawn: &LastPlan| {
             drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipReason::Indexing })
         };
@@ -219,12 +219,12 @@ impl Core {
                 if let Some(ticket) = ticket {
                     self.answer(ticket, result.map(Answer::Planned));
                 } else if let Err(failure) = result {
-                    self.say(Event::Program(ProgramEvent::Notice(failure.to_string())));
+                    self.emit(Event::Program(ProgramEvent::Notice(failure.to_string())));
                 }
             }
             Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {
-                self.plans.latched.remove(&branch);
-                self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
+                self.plans.pending_sends.remove(&branch);
+                self.finish_pending_send(branch, ticket, draft, revision, wanted, done.solution);
             }
             Some(PlanPurpose::Round) => self.round_planned(branch, done.solution),
             Some(PlanPurpose::Aside(waiting)) => self.aside_planned(waiting, done.solution),
@@ -234,7 +234,7 @@ impl Core {
 
     /// Handles the plan of a pending send. If the branch changed in the meantime, the draft is solved again; if another
     /// plan than the named one resulted, it is only drawn.
-    fn solved_to_send(
+    fn finish_pending_send(
         &mut self,
         branch: BranchId,
         ticket: Ticket,
@@ -273,7 +273,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.put_drawn(branch, LastPlan { draft, revision, solved });
+                self.store_drawn(branch, LastPlan { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -281,13 +281,13 @@ impl Core {
                 Planned::Blocked(blocked)
             }
         };
-        self.say(Event::Planned { branch, generation, planned: planned.clone() });
+        self.emit(Event::Planned { branch, generation, planned: planned.clone() });
         Ok(planned)
     }
 
     /// Stores the drawn plan, and the one before it if only retrieval differs: a person who sends before the new plan
     /// is on the screen gets the plan that they saw.
-    fn put_drawn(&mut self, branch: BranchId, new: LastPlan) {
+    fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
         match before.cloned() {
@@ -301,7 +301,7 @@ impl Core {
     pub(crate) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
-        self.recall_request(branch);
+        self.load_previous_request(branch);
         let before = self.plans.outlines.get(&branch);
         let same = before.map(|before| same_prefix(before, &solved.outline));
         let breaks = before.and_then(|before| first_other(before, &solved.outline));
@@ -327,7 +327,7 @@ impl Core {
     ) -> Result<(), Failure> {
         self.recover_branch(branch);
         if draft.search == SearchWish::Never {
-            self.hurry(branch, &draft);
+            self.cancel_waiting_duplicate(branch, &draft);
         }
         self.may_ask(branch, &draft)?;
         self.claim(branch)?;
@@ -355,11 +355,11 @@ impl Core {
     }
 
     /// Cancels a pending send of the same draft, so that the draft can be sent at once without a search.
-    fn hurry(&mut self, branch: BranchId, draft: &Draft) {
-        let waits = self.plans.latched.get(&branch).and_then(|id| self.plans.under_way.get(id));
+    fn cancel_waiting_duplicate(&mut self, branch: BranchId, draft: &Draft) {
+        let waits = self.plans.pending_sends.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
-            self.unlatch(branch);
+            self.cancel_pending_send(branch);
         }
     }
 
@@ -409,7 +409,7 @@ impl Core {
     }
 
     /// Stores the plan of a round as the drawn one.
-    pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
+    pub(crate) fn store_round_plan(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
         let revision = self.plans.revision(branch);
         self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });
     }

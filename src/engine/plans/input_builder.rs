@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The lengths in characters to which tool results may be cut (see `context`).
 const CUTS: [u32; 3] = [300, 1_000, 5_000];
 /// The number of cached message counts at which the cache is cleared.
-const REMEMBERED: usize = 50_000;
+const MAX_CACHED: usize = 50_000;
 /// The bytes of cached contents at which the cache is cleared.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
     /// The settings from which cards are made of their messages, by the hash of the card's text.
-    pub(crate) recipes: HashMap<Hash, CardSettings>,
+    pub(crate) card_settings: HashMap<Hash, CardSettings>,
     /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
     /// The subject of the question.
@@ -58,7 +58,7 @@ pub(crate) struct BuiltInput {
     pub(crate) input: PlanInput,
     pub(crate) contents: Contents,
     /// The number of messages that are not indexed yet.
-    pub(crate) behind: usize,
+    pub(crate) unindexed: usize,
 }
 
 /// A message in the form that a plan's input needs, with what is needed to match calls and results.
@@ -85,7 +85,7 @@ pub(crate) struct InputBuilder {
     /// The workspace's code.
     pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
     pub(crate) analyzer: crate::code::parse::words::Analyzer,
-    pub(crate) weighed: crate::engine::plans::caches::ToolCostCache,
+    pub(crate) tool_costs: crate::engine::plans::caches::ToolCostCache,
 }
 
 impl BuiltInput {
@@ -116,7 +116,7 @@ impl InputBuilder {
             project: None,
             code: None,
             analyzer: crate::code::parse::words::Analyzer::default(),
-            weighed: crate::engine::plans::caches::ToolCostCache::default(),
+            tool_costs: crate::engine::plans::caches::ToolCostCache::default(),
         }
     }
 
@@ -146,13 +146,13 @@ impl InputBuilder {
     }
 
     /// Returns a cached content, if any.
-    pub(crate) fn at_hand(&self, key: Hash) -> Option<Arc<Content>> {
+    pub(crate) fn cached_content(&self, key: Hash) -> Option<Arc<Content>> {
         self.contents.get(&key).cloned()
     }
 
     /// Counts the messages that are not cached yet, with one read for contents and one for stored counts per batch.
     pub(crate) fn prepare(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
-        if self.memory.len() > REMEMBERED {
+        if self.memory.len() > MAX_CACHED {
             self.memory.clear();
         }
         let unknown = |head: &&&NodeHead| !self.memory.contains_key(&(head.key, encoding, joins));
@@ -277,7 +277,7 @@ impl RenderedForms {
             reply: reply_to(content),
             parts: opaque_parts(head.key, content),
             // A tool result without text still answers its call.
-            bar: bar(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
+            bar: send_barrier(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
             whole_form,
             whole,
             calls,
@@ -334,7 +334,7 @@ fn reply_to(content: &Content) -> Option<String> {
 }
 
 /// Returns why a message is not sent by default; `None` if it is sent.
-pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
+pub(crate) fn send_barrier(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
     if head.end == End::Removed {
         Some(SendBarrier::Removed)
     } else if empty {

@@ -43,7 +43,7 @@ impl Core {
                 plan.",
             )
         })?;
-        let marked = self.marked(&branch, items, act)?;
+        let marked = self.mark_changes(&branch, items, act)?;
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
         let mut there = branch.clone();
         apply_to(&mut there, &changes);
@@ -53,7 +53,7 @@ impl Core {
         let mut snapshot = snapshot::take(self.sessions.of_branch(id)?, &there, rules, &question);
         snapshot.priority = Priority::Typing;
         snapshot.waits = self.setup.patient;
-        self.drop_preview();
+        self.cancel_preview();
         let stop = Arc::new(AtomicBool::new(false));
         self.plans.previewing = Some((ticket, stop.clone()));
         let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
@@ -62,7 +62,7 @@ impl Core {
     }
 
     /// Cancels the preview under way and answers its ticket.
-    fn drop_preview(&mut self) {
+    fn cancel_preview(&mut self) {
         if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);
             self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
@@ -112,7 +112,7 @@ fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> Worker
 
 /// Solves the plan; `None` while older messages are still being indexed.
 fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
-    let (solution, left) = worker::try_out(builder, snapshot);
+    let (solution, left) = worker::try_solve(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }

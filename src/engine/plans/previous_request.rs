@@ -32,19 +32,19 @@ impl Core {
 
     /// Starts reading the last request of a branch from the store, once, unless it is known. A single command waits for
     /// the result.
-    pub(crate) fn recall_request(&mut self, branch: BranchId) {
-        if self.plans.outlines.contains_key(&branch) || !self.plans.recalling.insert(branch) {
+    pub(crate) fn load_previous_request(&mut self, branch: BranchId) {
+        if self.plans.outlines.contains_key(&branch) || !self.plans.requested_outlines.insert(branch) {
             return;
         }
         let Some(run) = self.last_request(branch) else {
-            self.plans.recalling.remove(&branch);
+            self.plans.requested_outlines.remove(&branch);
             return;
         };
         if self.setup.patient {
             let session = self.sessions.of_branch(branch).ok();
             if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
                 self.plans.outlines.insert(branch, outline);
-                self.tools.project.carried(branch, &plan);
+                self.tools.project.record_sent(branch, &plan);
             }
             return;
         }
@@ -69,7 +69,7 @@ impl Core {
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };
         self.plans.outlines.insert(branch, outline);
-        self.tools.project.carried(branch, &plan);
+        self.tools.project.record_sent(branch, &plan);
         let other = |row: &Row| {
             let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
             matches!(row.kind, RowKind::Rules | RowKind::Module)
@@ -86,7 +86,7 @@ impl Core {
             (self.plans.drawn.get(&branch).cloned(), generation, self.plans.under_way.is_empty())
         {
             let planned = self.shown(branch, &drawn.solved);
-            self.say(Event::Planned { branch, generation, planned });
+            self.emit(Event::Planned { branch, generation, planned });
         }
     }
 }

@@ -65,9 +65,9 @@ impl Core {
                 (None, Some(node)) => Arc::new(self.content(node)?),
                 (None, None) => continue,
             };
-            let standing = WireState { orphan: item.orphan, ..WireState::default() };
+            let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
             let mut text = if sent {
-                render_forms::wire_text(item.key, item.role, &content, item.form, standing)
+                render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
             } else {
                 render_forms::plain(&content)
             };
@@ -111,7 +111,7 @@ impl Core {
     }
 
     /// Returns the profiles that a request about servers concerns.
-    fn asked_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
+    fn wanted_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
         let all = self.setup.profiles.values();
         let chosen: Vec<Profile> = match only {
             Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
@@ -127,7 +127,7 @@ impl Core {
 
     /// Asks servers for their models, on threads of their own.
     pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
-        let profiles = self.asked_profiles(only)?;
+        let profiles = self.wanted_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
         self.jobs.answer("models", ticket, move || {
@@ -143,7 +143,7 @@ impl Core {
             for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
                 let name = profile.name.clone();
                 let whole = |model| {
-                    let model = merged(model, &profile, &lookup);
+                    let model = complete_model_info(model, &profile, &lookup);
                     ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
@@ -173,7 +173,7 @@ impl Core {
                 let models = servers.models(&rules.profile).unwrap_or_default();
                 let told = models
                     .into_iter()
-                    .map(|model| merged(model, &rules.profile, &lookup))
+                    .map(|model| complete_model_info(model, &rules.profile, &lookup))
                     .filter(|m| m.source == "server");
                 Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.name.clone(), model)).collect()))
             },
@@ -229,20 +229,20 @@ impl Core {
                 SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
                 SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
-            let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
             Finding {
                 subject: "folder settings".into(),
                 ok: (card.standing == SettingsFileStatus::Faulty).then_some(false),
                 text: format!("{} ({})", card.path, card.to_text()),
                 todo: todo.into(),
-                facts: vec![("standing", standing.unwrap_or_default())],
+                facts: vec![("standing", status.unwrap_or_default())],
             }
         });
         [workspace].into_iter().chain(settings).collect()
     }
 }
 
-const MEND: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
+const REPAIR_HINT: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
     newest backup.";
 
 /// Checks the state of the store, which reads the whole file once.
@@ -256,8 +256,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR_HINT),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), REPAIR_HINT),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -310,7 +310,7 @@ fn content_finding(store: &Store) -> Finding {
             (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
         }
     };
-    let todo = if ok { "" } else { MEND };
+    let todo = if ok { "" } else { REPAIR_HINT };
     Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 
@@ -347,7 +347,11 @@ pub(crate) fn provider_failure(error: ProviderError) -> Failure {
 }
 
 /// Completes a model that its server described with values from the model table.
-fn merged(told: ModelInfo, profile: &Profile, lookup: &crate::engine::startup::setup::ModelLookup) -> ModelInfo {
+fn complete_model_info(
+    told: ModelInfo,
+    profile: &Profile,
+    lookup: &crate::engine::startup::setup::ModelLookup,
+) -> ModelInfo {
     let known = lookup(&told.name, profile);
     if told.context_window == 0 {
         return known;

@@ -99,23 +99,23 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
     let open_number = number(closed, preamble);
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
-    let (awake, asleep) = sort_marks(session, branch, &on_path);
+    let (active, inactive) = sort_marks(session, branch, &on_path);
     let window = branch.anchor.as_ref().map(|anchor| anchor.start);
-    let (looked_at, gaps) = horizon(tree, window, &path, closed, &awake, rules.budget.prompt, preamble);
+    let (considered, gaps) = considered_turns(tree, window, &path, closed, &active, rules.budget.prompt, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
         (key(turn.nodes.start), key(turn.nodes.end - 1))
     };
-    let ground = SummaryView { session, path: &path.slots, marks: &awake };
+    let view = SummaryView { session, path: &path.slots, marks: &active };
     let summaries =
-        summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
+        summaries::choose(&view, branch, rules.mode, considered.iter().map(|index| ends(&path.turns[*index])), &gaps);
     Snapshot {
         session: session.card.id,
         summaries,
         draft: question.text.as_ref().map(|text| draft_node(session, tip, text)),
         go_on: question.go_on,
-        turns: looked_at
+        turns: considered
             .into_iter()
             .map(|index| TurnHeads {
                 number: number(index, preamble),
@@ -125,8 +125,8 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .collect(),
         gaps,
         open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
-        marks: awake,
-        inactive_marks: asleep,
+        marks: active,
+        inactive_marks: inactive,
         state: session.state_on(branch, tip),
         state_missing: session.state_missing.contains(&branch.id),
         reply: question
@@ -165,18 +165,18 @@ fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec
 /// Returns the lane of a question: that of the open turn's own message, or the one that a new message will get.
 pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
     let tree = &session.tree;
-    let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
+    let tip_lane = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
     if question.text.is_none() {
-        return stands;
+        return tip_lane;
     }
-    let here = Lane::read(&stands);
+    let here = Lane::read(&tip_lane);
     let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
     let replied = question.reply.and_then(|key| tree.by_key(key));
     let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
     let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
     let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
     let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
-    if lane == here { stands } else { lane.text() }
+    if lane == here { tip_lane } else { lane.text() }
 }
 
 fn number(index: usize, preamble: usize) -> u32 {
@@ -215,26 +215,26 @@ type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
 /// Splits a branch's marks into active ones, whose messages are on the path (notes always are), and inactive ones. Both
 /// are sorted independently of when they were set, so that undo and a restart give the same plan.
 fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
-    let mut awake = Vec::new();
-    let mut asleep = Vec::new();
+    let mut active = Vec::new();
+    let mut inactive = Vec::new();
     for mark in &branch.marks {
         match anchor_key(&mark.target) {
-            None => awake.push(mark.clone()),
+            None => active.push(mark.clone()),
             Some(key) => match session.tree.by_key(key) {
-                Some(slot) if on_path(slot) => awake.push(mark.clone()),
-                slot => asleep.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
+                Some(slot) if on_path(slot) => active.push(mark.clone()),
+                slot => inactive.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
             },
         }
     }
-    awake.sort_unstable_by_key(|mark: &Mark| mark.target);
-    asleep.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
-    (awake, asleep)
+    active.sort_unstable_by_key(|mark: &Mark| mark.target);
+    inactive.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
+    (active, inactive)
 }
 
 /// Returns the turns that are considered one by one and the gaps between them. Considered are the newest turns until
 /// they exceed three times the budget (and at least those in the last call's window, which may contain more because
 /// tool results are shortened), and every marked turn. Each gap has its size in roughly estimated tokens.
-fn horizon(
+fn considered_turns(
     tree: &Tree,
     window: Option<Hash>,
     path: &PathView,
@@ -252,8 +252,11 @@ fn horizon(
         .map(|slot| tree.depth(slot) as usize)
         .filter(|at| *at < path.slots.len());
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
-    let looked = |first: usize| turns.len() - first;
-    while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
+    let count_from = |first: usize| turns.len() - first;
+    while first > 0
+        && count_from(first) < MOST_TURNS
+        && (sum < enough || count_from(first) < LEAST_TURNS || held(first))
+    {
         first -= 1;
         sum += path.bytes(tree, first..first + 1);
     }
@@ -266,10 +269,10 @@ fn horizon(
         .map(|slot| path.turn_at(tree.depth(slot) as usize))
         .filter(|index| *index < first)
         .collect();
-    let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
+    let considered: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
     let mut gaps = Vec::new();
     let mut expected = 0;
-    for (before, index) in looked_at.iter().copied().chain([turns.len()]).enumerate() {
+    for (before, index) in considered.iter().copied().chain([turns.len()]).enumerate() {
         if index > expected {
             let tokens = path.bytes(tree, expected..index) / 4;
             let key = |at: usize| tree.head(path.slots[at]).key;
@@ -283,7 +286,7 @@ fn horizon(
         }
         expected = index + 1;
     }
-    (looked_at, gaps)
+    (considered, gaps)
 }
 
 #[cfg(test)]
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_begins_and_ends_behind_what_stood_last() {
+    fn a_task_starts_and_ends_after_the_last_node() {
         let (tree, path) = chain(&[1, 1, 1]);
         let key = |at: usize| Some(tree.head(path.slots[at]).key);
         let task = |from, done, to| TaskSpan { name: "t".into(), from, done, to, outcome: None };
@@ -343,14 +346,14 @@ mod tests {
             let key = |turn: usize| tree.head(path.slots[turn * 2]).key;
             let (marked, window) = (marked % sizes.len(), window.map(|turn| turn % sizes.len()));
             let marks = [pinned(Atom::Message { node: key(marked) })];
-            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, &marks, prompt, preamble);
-            let mut all = looked.clone();
+            let (considered, gaps) = considered_turns(&tree, window.map(key), &path, closed, &marks, prompt, preamble);
+            let mut all = considered.clone();
             for gap in &gaps {
                 let from = gap.from as usize + preamble - 1;
                 let run = from..from + gap.turns as usize;
                 prop_assert_eq!(gap.range, (key(run.start), tree.head(path.slots[run.end * 2 - 1]).key));
                 prop_assert_eq!(u64::from(gap.tokens), sizes[run.clone()].iter().sum::<u64>() / 4);
-                prop_assert_eq!(gap.before, looked.iter().filter(|turn| **turn < from).count());
+                prop_assert_eq!(gap.before, considered.iter().filter(|turn| **turn < from).count());
                 all.extend(run);
             }
             all.sort_unstable();
@@ -362,10 +365,10 @@ mod tests {
                     || newer < enough
                     || turn + LEAST_TURNS >= closed
                     || window.is_some_and(|window| window <= turn);
-                prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
+                prop_assert!(considered.contains(&turn) || !must, "{turn} of {closed}: {considered:?}");
                 // A single turn that would be left over is considered too.
-                let may = must || (turn == 0 && looked.contains(&1));
-                prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
+                let may = must || (turn == 0 && considered.contains(&1));
+                prop_assert!(!considered.contains(&turn) || may, "{turn} of {closed}: {considered:?}");
             }
         }
     }

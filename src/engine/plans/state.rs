@@ -34,15 +34,15 @@ pub(crate) struct Plans {
     /// The outline of the last request, by branch.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
     /// Branches whose last request is being or was read from the store.
-    pub(crate) recalling: HashSet<BranchId>,
+    pub(crate) requested_outlines: HashSet<BranchId>,
     /// The purposes of the jobs under way, by job number.
     pub(crate) under_way: HashMap<u64, PlanPurpose>,
     /// The jobs whose plans will be sent, by branch: at most one each.
-    pub(crate) latched: HashMap<BranchId, u64>,
+    pub(crate) pending_sends: HashMap<BranchId, u64>,
     /// The tickets of edited requests that are about to be sent.
-    pub(crate) by_hand: HashMap<BranchId, Ticket>,
+    pub(crate) edited_sends: HashMap<BranchId, Ticket>,
     /// The what-if comparison under way.
-    pub(crate) trying: Option<TrialWork>,
+    pub(crate) trials: Option<TrialWork>,
     /// The preview under way.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The draft on the screen.
@@ -60,11 +60,11 @@ impl Plans {
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
-            recalling: HashSet::new(),
+            requested_outlines: HashSet::new(),
             under_way: HashMap::new(),
-            latched: HashMap::new(),
-            by_hand: HashMap::new(),
-            trying: None,
+            pending_sends: HashMap::new(),
+            edited_sends: HashMap::new(),
+            trials: None,
             previewing: None,
             on_screen: None,
             outdated: false,
@@ -144,13 +144,13 @@ impl Plans {
     }
 
     /// Removes the pending send of a branch and returns its purpose.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> Option<PlanPurpose> {
-        self.latched.remove(&branch).and_then(|id| self.under_way.remove(&id))
+    pub(crate) fn take_pending_send(&mut self, branch: BranchId) -> Option<PlanPurpose> {
+        self.pending_sends.remove(&branch).and_then(|id| self.under_way.remove(&id))
     }
 
     /// Whether this process is about to send a message on a branch.
     pub(crate) fn about_to_send(&self, branch: BranchId) -> bool {
-        self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
+        self.pending_sends.contains_key(&branch) || self.edited_sends.contains_key(&branch)
     }
 
     /// Drops everything stored about a deleted branch.

@@ -91,7 +91,7 @@ impl UnindexedPath {
         Self { branch: snapshot.branch.id, session: snapshot.session, path, until }
     }
 
-    fn told(&self, left: usize) -> WorkerEvent {
+    fn progress(&self, left: usize) -> WorkerEvent {
         WorkerEvent::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
     }
 }
@@ -104,7 +104,7 @@ struct Queue {
     jobs: VecDeque<Job>,
     tasks: VecDeque<WorkerTask>,
     /// Indexed when there is nothing else to do.
-    behind: Option<UnindexedPath>,
+    unindexed: Option<UnindexedPath>,
     closed: bool,
 }
 
@@ -131,8 +131,8 @@ impl Planner {
         wrap: impl Fn(WorkerEvent) -> M + Send + 'static,
     ) -> Result<Self, Failure> {
         let planner = Self::default();
-        let tell = move |told: WorkerEvent| out.send(wrap(told)).is_ok();
-        let worker = Worker { builder, planner: planner.clone(), tell };
+        let report = move |progress: WorkerEvent| out.send(wrap(progress)).is_ok();
+        let worker = Worker { builder, planner: planner.clone(), report };
         jobs::service("planner", move || worker.run())?;
         Ok(planner)
     }
@@ -175,7 +175,7 @@ enum Work {
 struct Worker<T> {
     builder: InputBuilder,
     planner: Planner,
-    tell: T,
+    report: T,
 }
 
 impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
@@ -184,16 +184,16 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             if self.planner.forget.swap(false, Ordering::SeqCst) {
                 self.builder.forget();
             }
-            let heard = match work {
+            let received = match work {
                 Work::Plan(job) => self.plan(*job),
                 Work::Task(task) => {
                     let running = AssertUnwindSafe(|| task(&mut self.builder));
                     let _ = catch_unwind(running);
                     true
                 }
-                Work::Index(behind) => self.index(behind),
+                Work::Index(unindexed) => self.index(unindexed),
             };
-            if !heard {
+            if !received {
                 break;
             }
         }
@@ -211,42 +211,43 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             if let Some(task) = queue.tasks.pop_front() {
                 return Some(Work::Task(task));
             }
-            if let Some(behind) = queue.behind.take() {
-                return Some(Work::Index(behind));
+            if let Some(unindexed) = queue.unindexed.take() {
+                return Some(Work::Index(unindexed));
             }
             queue = self.planner.queue.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn plan(&mut self, job: Job) -> bool {
-        let (solution, left) = try_out(&mut self.builder, &job.snapshot);
+        let (solution, left) = try_solve(&mut self.builder, &job.snapshot);
         if left == 0 {
-            return (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }));
+            return (self.report)(WorkerEvent::Done(Done { tag: job.tag, solution }));
         }
-        let behind = UnindexedPath::of(&job.snapshot);
+        let unindexed = UnindexedPath::of(&job.snapshot);
         if job.snapshot.waits {
-            let heard = (self.tell)(behind.told(left));
+            let received = (self.report)(unindexed.progress(left));
             self.planner.queue().jobs.push_back(job);
-            return heard;
+            return received;
         }
-        self.planner.queue().behind = Some(behind);
-        (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }))
+        self.planner.queue().unindexed = Some(unindexed);
+        (self.report)(WorkerEvent::Done(Done { tag: job.tag, solution }))
     }
 
     /// Indexes one more slice. If messages are left, the path is queued again for when there is nothing else to do.
-    fn index(&mut self, behind: UnindexedPath) -> bool {
-        let taking =
-            AssertUnwindSafe(|| self.builder.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
-        let Ok(Ok(left)) = catch_unwind(taking) else { return true };
-        let heard = (self.tell)(behind.told(left));
+    fn index(&mut self, unindexed: UnindexedPath) -> bool {
+        let indexing = AssertUnwindSafe(|| {
+            self.builder.finder.index_path(unindexed.session, &unindexed.path.nodes[..unindexed.until])
+        });
+        let Ok(Ok(left)) = catch_unwind(indexing) else { return true };
+        let received = (self.report)(unindexed.progress(left));
         if left > 0 {
-            self.planner.queue().behind.get_or_insert(behind);
+            self.planner.queue().unindexed.get_or_insert(unindexed);
         }
-        heard
+        received
     }
 }
 
-fn broken() -> Failure {
+fn panicked() -> Failure {
     Failure::new(FailureKind::Internal, "Planning failed inside pleach.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
@@ -254,27 +255,27 @@ fn broken() -> Failure {
 
 /// Solves a snapshot, with panics turned into failures. Also returns the number of messages that are still to be
 /// indexed for it.
-pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
+pub(crate) fn try_solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
     match catch_unwind(AssertUnwindSafe(|| solve(builder, snapshot))) {
         Ok(Ok((solved, left))) => (Ok(solved), left),
         Ok(Err(failure)) => (Err(failure), 0),
-        Err(_) => (Err(broken()), 0),
+        Err(_) => (Err(panicked()), 0),
     }
 }
 
 /// Solves a snapshot: a plan, or why none is possible. Also returns the number of messages that are not indexed yet.
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
-    let found = builder.collect(snapshot)?;
-    let left = found.behind;
-    let solved = match context::plan(&found.input) {
-        Ok(plan) => Ok(rendered(builder, found, plan)?),
+    let built = builder.collect(snapshot)?;
+    let left = built.unindexed;
+    let solved = match context::plan(&built.input) {
+        Ok(plan) => Ok(rendered(builder, built, plan)?),
         Err(blocked) => Err(Arc::from(blocked)),
     };
     Ok((solved, left))
 }
 
-fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
-    let BuiltInput { input, mut contents, .. } = found;
+fn rendered(builder: &mut InputBuilder, built: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
+    let BuiltInput { input, mut contents, .. } = built;
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {
@@ -301,11 +302,12 @@ fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) ->
                 K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
             )
         })
-        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.recipes.contains_key(&text)))
+        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.card_settings.contains_key(&text)))
         .filter_map(|row| row.text.and_then(|text| contents.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
     let used = plan.included().filter_map(|row| row.text);
-    let cards = used.filter_map(|text| contents.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
+    let cards =
+        used.filter_map(|text| contents.card_settings.get(&text).map(|settings| (text, settings.clone()))).collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;

@@ -34,7 +34,7 @@ struct ImportedNode {
 }
 
 /// The import of one session.
-struct Intake {
+struct SessionImport {
     source: String,
     title: String,
     now: i64,
@@ -108,12 +108,12 @@ impl Core {
     }
 
     fn take_pieces(&self, pieces: &mut dyn PieceReader, taken: &mut ImportProgress) -> Result<(), Failure> {
-        let mut open: HashMap<usize, Intake> = HashMap::new();
+        let mut open: HashMap<usize, SessionImport> = HashMap::new();
         let mut last = None;
         while let Some(piece) = pieces.next()? {
             let (session, records, end) = match piece {
                 Piece::Begin { session, source, title } => {
-                    open.insert(session, Intake::new(source, title, self.now()));
+                    open.insert(session, SessionImport::new(source, title, self.now()));
                     continue;
                 }
                 Piece::Records { session, records } => (session, records, None),
@@ -123,17 +123,20 @@ impl Core {
             };
             // Only one session at a time has records that are not written.
             if let Some(other) = last.replace(session).filter(|other| *other != session)
-                && let Some(intake) = open.remove(&other)
+                && let Some(session_import) = open.remove(&other)
             {
-                open.extend(self.write_portion(intake, Vec::new(), None, taken)?.map(|intake| (other, intake)));
+                open.extend(
+                    self.write_portion(session_import, Vec::new(), None, taken)?
+                        .map(|session_import| (other, session_import)),
+                );
             }
-            let Some(intake) = open.remove(&session) else { continue };
+            let Some(session_import) = open.remove(&session) else { continue };
             let over = end.is_some();
-            let Some(intake) = self.write_portion(intake, records, end, taken)? else { continue };
+            let Some(session_import) = self.write_portion(session_import, records, end, taken)? else { continue };
             if over {
-                taken.sessions.extend(intake.told());
+                taken.sessions.extend(session_import.result());
             } else {
-                open.insert(session, intake);
+                open.insert(session, session_import);
             }
         }
         Ok(())
@@ -143,20 +146,20 @@ impl Core {
     /// session cannot be stored.
     fn write_portion(
         &self,
-        mut intake: Intake,
+        mut session_import: SessionImport,
         fresh: Vec<PlacedRecord>,
         end: Option<SessionEnd>,
         taken: &mut ImportProgress,
-    ) -> Result<Option<Intake>, Failure> {
-        let waiting = std::mem::replace(&mut intake.waiting, fresh);
+    ) -> Result<Option<SessionImport>, Failure> {
+        let waiting = std::mem::replace(&mut session_import.waiting, fresh);
         if waiting.is_empty() && end.is_none() {
-            return Ok(Some(intake));
+            return Ok(Some(session_import));
         }
-        let before = intake.added;
-        match self.store.decide(move |known| intake.write(known, waiting, end)) {
-            Ok(intake) => {
-                taken.added += intake.added - before;
-                Ok(Some(intake))
+        let before = session_import.added;
+        match self.store.decide(move |known| session_import.write(known, waiting, end)) {
+            Ok(session_import) => {
+                taken.added += session_import.added - before;
+                Ok(Some(session_import))
             }
             Err(error) => {
                 let failure = Failure::from(error);
@@ -181,7 +184,7 @@ fn kept(sessions: &[ImportResult], added: u64) -> String {
     }
 }
 
-impl Intake {
+impl SessionImport {
     fn new(source: String, title: String, now: i64) -> Self {
         Self {
             source,
@@ -201,7 +204,7 @@ impl Intake {
     }
 
     /// Returns the result of the import of this session; `None` if nothing was written.
-    fn told(self) -> Option<ImportResult> {
+    fn result(self) -> Option<ImportResult> {
         let Self { session, title, added, known, states, head, .. } = self;
         session.map(|session| ImportResult { states, session, title, added, known, head })
     }
@@ -232,7 +235,7 @@ impl Intake {
         let tip = u32::try_from(self.placed.len()).ok().and_then(|count| count.checked_sub(1));
         let current = end.as_ref().and_then(|stand| stand.current).or(tip);
         self.head = self.node(known, session, current)?;
-        self.stand(known, session, end, &mut writes)?;
+        self.write_branches(known, session, end, &mut writes)?;
         Ok((writes, self))
     }
 
@@ -269,7 +272,7 @@ impl Intake {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
         for PlacedRecord { record, parent } in records {
             let above = match parent {
-                Some(number) => self.spot(known, session, number)?,
+                Some(number) => self.node_of_record(known, session, number)?,
                 None => None,
             };
             let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
@@ -317,7 +320,7 @@ impl Intake {
     }
 
     /// Returns the key and the node of a record.
-    fn spot(
+    fn node_of_record(
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
@@ -339,11 +342,11 @@ impl Intake {
         number: Option<u32>,
     ) -> Result<Option<NodeId>, StoreError> {
         let Some(number) = number else { return Ok(None) };
-        Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
+        Ok(self.node_of_record(known, session, number)?.map(|(_, spot)| spot.id))
     }
 
     /// Adds the writes of the branches with their heads.
-    fn stand(
+    fn write_branches(
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
@@ -362,17 +365,17 @@ impl Intake {
             None => {
                 let made = first_branch(session, head, self.now);
                 let id = made.id;
-                writes.push(moved(session, head));
+                writes.push(import_head_write(session, head));
                 writes.push(Write::PutBranch(Box::new(made)));
                 id
             }
             Some(branch) => {
                 // A grown export moves the head only if nobody has moved it here since the last import.
-                let last = known.setting(&moved_key(session))?;
+                let last = known.setting(&import_head_key(session))?;
                 let unmoved = last == branch.head.map(|head| head.to_string());
                 if unmoved && (self.made || over) && head != branch.head && head.is_some() {
                     writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head });
-                    writes.push(moved(session, head));
+                    writes.push(import_head_write(session, head));
                 }
                 branch.id
             }
@@ -384,7 +387,7 @@ impl Intake {
                 writes.push(Write::RenameBranch { branch, name: name.clone() });
                 names = vec![name];
             }
-            writes.extend(finished(branch, &pointer));
+            writes.extend(branch_state_writes(branch, &pointer));
         }
         for (pointer, number) in listed {
             let head = self.node(known, session, number)?;
@@ -424,13 +427,13 @@ impl Intake {
         names.push(name);
         writes.push(Write::PutBranch(Box::new(made)));
         writes.push(Write::SetValue { key, value: Some(stands(id)) });
-        writes.extend(finished(id, pointer));
+        writes.extend(branch_state_writes(id, pointer));
         Ok(())
     }
 }
 
 /// Returns the writes of a new branch's other properties in the file.
-fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
+fn branch_state_writes(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
     let away = pointer.archived.then_some(Write::ArchiveBranch { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
@@ -441,11 +444,11 @@ fn plain_name(name: &str) -> String {
 }
 
 /// Returns the write that records the head to which an import moved the first branch.
-fn moved(session: SessionId, head: Option<NodeId>) -> Write {
-    Write::SetValue { key: moved_key(session), value: head.map(|head| head.to_string()) }
+fn import_head_write(session: SessionId, head: Option<NodeId>) -> Write {
+    Write::SetValue { key: import_head_key(session), value: head.map(|head| head.to_string()) }
 }
 
-fn moved_key(session: SessionId) -> String {
+fn import_head_key(session: SessionId) -> String {
     format!("import-head:{session}")
 }
 
@@ -486,8 +489,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_session_remembers_where_its_import_left_it() {
-        let [one, two] = [1, 2].map(|id| moved_key(SessionId(uuid::Uuid::from_u128(id))));
+    fn each_session_has_its_own_key_for_the_import_head() {
+        let [one, two] = [1, 2].map(|id| import_head_key(SessionId(uuid::Uuid::from_u128(id))));
         assert_ne!(one, two);
     }
 }

@@ -116,7 +116,7 @@ impl Core {
         if self.sessions.current_id == Some(id) {
             self.sessions.current_id = None;
         }
-        Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
+        Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
     }
 
     /// Returns the sessions that contain these words, best match first.
@@ -191,9 +191,9 @@ impl Core {
         let session_id = session.card.id;
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
-        let memories = self.made_from(session_id, &keys)?;
+        let memories = self.kept_memories_sentence(session_id, &keys)?;
         let vectors = self.vectors_of(&nodes)?;
-        let mut writes = Self::forget_brought(session, &keys);
+        let mut writes = Self::remove_copied_texts(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
         self.store.write(writes)?;
         let fresh = Session::load(&self.store, session_id)?;
@@ -208,13 +208,13 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(
-            self.and_the_log(format!("{count} messages are deleted permanently; their places are kept.{memories}")),
-        ))
+        Ok(Answer::Done(self.with_remaining_copies(format!(
+            "{count} messages are deleted permanently; their places are kept.{memories}"
+        ))))
     }
 
     /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.
-    fn and_the_log(&self, mut done: String) -> String {
+    fn with_remaining_copies(&self, mut done: String) -> String {
         if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
             done = format!("{done} {held}");
         }

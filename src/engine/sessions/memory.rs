@@ -14,7 +14,7 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins::first;
-use crate::engine::turns::state_suggestions::{born, standing};
+use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::export::secrets;
 use crate::store::types::Write;
 use uuid::Uuid;
@@ -54,7 +54,7 @@ impl Core {
     /// Stores a memory of the person's own, which is confirmed from the start. Fails if the same text is already
     /// stored.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
-        let text = fit(text)?;
+        let text = checked_text(text)?;
         let session = self.sessions.current()?;
         let (id, branch) = (session.card.id, session.current);
         let plain = memory::normalised(&text);
@@ -80,7 +80,7 @@ impl Core {
             id: MemoryId(Uuid::now_v7()),
             kind,
             text,
-            scope: wide(scope, id),
+            scope: scope_in(scope, id),
             lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
             source: Origin { session: Some(id), node: None, by: Actor::User },
             status: MemoryStatus::Confirmed,
@@ -88,7 +88,7 @@ impl Core {
             created_at: now,
             updated_at: now,
         };
-        let step = born(id, &made, "decided by the person");
+        let step = first_transition(id, &made, "decided by the person");
         self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
         Ok(Answer::Memories(vec![made]))
     }
@@ -101,12 +101,12 @@ impl Core {
         let what = match act {
             MemoryAct::Confirm(scope) => {
                 after.status = MemoryStatus::Confirmed;
-                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                after.scope = scope.map_or(before.scope, |scope| scope_in(scope, session));
                 "confirmed a memory"
             }
             MemoryAct::Edit(text, scope) => {
-                after.text = text.as_deref().map_or_else(|| Ok(before.text.clone()), fit)?;
-                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                after.text = text.as_deref().map_or_else(|| Ok(before.text.clone()), checked_text)?;
+                after.scope = scope.map_or(before.scope, |scope| scope_in(scope, session));
                 "edited a memory"
             }
             MemoryAct::Dismiss => {
@@ -122,7 +122,7 @@ impl Core {
             return Ok(Answer::Done("Nothing to change.".into()));
         }
         let moved = after.status != before.status;
-        let step = moved.then(|| self.step(session, &before, standing(after.status), "decided by the person"));
+        let step = moved.then(|| self.step(session, &before, state_of_status(after.status), "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
     }
 
@@ -131,7 +131,7 @@ impl Core {
             session,
             transition: Box::new(Transition {
                 item: Subject::Memory(memory.id),
-                from: standing(memory.status),
+                from: state_of_status(memory.status),
                 to,
                 reason: reason.into(),
                 turn: memory.source.node,
@@ -150,17 +150,18 @@ impl Core {
         steps: Vec<Write>,
     ) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
-        let mut writes: Vec<Write> = written(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
+        let mut writes: Vec<Write> =
+            memory_write(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
         let change = Change::Memory { before: before.map(Box::new), after: after.map(Box::new) };
         writes.extend(steps);
         writes.push(self.operation(session, what.to_owned(), vec![change]));
         self.store.write(writes)?;
-        self.memories_moved();
+        self.memories_changed();
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
     /// Makes all drawn plans stale, because memories apply to all branches.
-    pub(crate) fn memories_moved(&mut self) {
+    pub(crate) fn memories_changed(&mut self) {
         let branches: Vec<BranchId> =
             self.sessions.open.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
         for branch in branches {
@@ -175,8 +176,8 @@ impl Core {
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
         let now = self.store.memory(id).ok().flatten();
-        let mut writes: Vec<Write> = written(before, after, now.as_ref()).into_iter().collect();
-        let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| standing(memory.status));
+        let mut writes: Vec<Write> = memory_write(before, after, now.as_ref()).into_iter().collect();
+        let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| state_of_status(memory.status));
         if stands(before) != stands(after)
             && let Ok(session) = self.sessions.current().map(|session| session.card.id)
         {
@@ -292,11 +293,11 @@ impl Core {
     }
 
     fn pin_step(&self, branch: &Branch, target: Atom, step: (ItemState, ItemState)) -> Write {
-        self.told_step(branch, target, step, "decided by the person", Actor::User)
+        self.item_transition(branch, target, step, "decided by the person", Actor::User)
     }
 
     /// Returns the write of an item's state change on a branch.
-    pub(crate) fn told_step(
+    pub(crate) fn item_transition(
         &self,
         branch: &Branch,
         target: Atom,
@@ -331,12 +332,12 @@ impl Core {
         let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| ItemState::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
-        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
+        (step.0 != step.1 || again).then(|| self.item_transition(&branch, *target, step, reason, Actor::User))
     }
 
     /// Returns a sentence about confirmed memories that came from messages which are being deleted; empty if there are
     /// none.
-    pub(crate) fn made_from(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
+    pub(crate) fn kept_memories_sentence(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
         let mut all = self.store.memories(Some(session))?;
         all.retain(|memory| {
             memory.status == MemoryStatus::Confirmed
@@ -353,7 +354,7 @@ impl Core {
 }
 
 /// Returns the write that changes a memory from one version to another, based on what is stored now.
-fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
+fn memory_write(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
     let expect = now.map(|memory| memory.version);
     match (before, after) {
         (_, Some(after)) => {
@@ -366,7 +367,7 @@ fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>
     }
 }
 
-fn wide(scope: MemoryScope, session: SessionId) -> Scope {
+fn scope_in(scope: MemoryScope, session: SessionId) -> Scope {
     match scope {
         MemoryScope::All => Scope::All,
         MemoryScope::Session => Scope::Session(session),
@@ -375,7 +376,7 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
 
 /// Checks and normalizes the text of a memory: it must be one line, not too long, and contain nothing that looks like a
 /// secret.
-pub(crate) fn fit(said: &str) -> Result<String, Failure> {
+pub(crate) fn checked_text(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
         return Err(Failure::user("A memory needs text."));

@@ -17,7 +17,7 @@ pub(crate) struct Sessions {
     /// The session that requests without a branch mean.
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
-    pub(crate) titling: HashSet<SessionId>,
+    pub(crate) titles_in_progress: HashSet<SessionId>,
     /// Notices about the store and what was recovered, for the next session that opens.
     pub(crate) recovered: Vec<String>,
     /// SQLite's counter of changes by other connections, as it was read last.

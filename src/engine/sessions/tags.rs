@@ -70,7 +70,7 @@ impl Core {
     /// Sends all labels and stars of a session to the screen.
     pub(crate) fn show_tags(&self, session: SessionId) {
         if let Some(open) = self.sessions.open.get(&session) {
-            self.say(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
+            self.emit(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
         }
     }
 }

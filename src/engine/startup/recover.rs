@@ -29,14 +29,14 @@ impl Core {
     /// Ends an open run on a branch whose program died while this one was running, or that this program gave up.
     pub(crate) fn recover_branch(&mut self, branch: BranchId) {
         for sentence in self.recover_where(|run| run.card.branch == branch) {
-            self.say(Event::Program(ProgramEvent::Notice(sentence)));
+            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
     /// Ends such runs in a whole session.
     pub(crate) fn recover_session(&mut self, session: SessionId) {
         for sentence in self.recover_where(|run| run.card.session == session) {
-            self.say(Event::Program(ProgramEvent::Notice(sentence)));
+            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
@@ -118,7 +118,7 @@ impl Core {
 
     /// Reads the quirks and models of servers that were learned earlier.
     pub(crate) fn load_learned(&mut self) {
-        self.recall_quirks();
+        self.load_quirks();
         for (name, profile) in &self.setup.profiles {
             let known = |key: String| self.store.setting(&key).ok().flatten();
             let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
@@ -178,10 +178,10 @@ impl Core {
         self.sessions.data_version = version;
         let clock = self.store.memory_clock().unwrap_or_default();
         if std::mem::replace(&mut self.sessions.memory_clock, clock.clone()) != clock {
-            self.memories_moved();
+            self.memories_changed();
         }
         self.learned.meters.forget();
-        if self.recall_quirks() {
+        if self.load_quirks() {
             self.outdate_all_plans();
         }
         let ids: Vec<SessionId> = self.sessions.open.keys().copied().collect();
@@ -214,7 +214,7 @@ impl Core {
         if self.sessions.current_id == Some(id) {
             self.sessions.current_id = None;
         }
-        self.say(Event::Program(ProgramEvent::Notice(format!(
+        self.emit(Event::Program(ProgramEvent::Notice(format!(
             "The session {:?} was deleted in another window.",
             old.card.title
         ))));
@@ -252,7 +252,7 @@ impl Core {
         }
         self.show_nodes(id, news);
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         for branch in changed {
             self.show_branch(branch);
@@ -262,7 +262,7 @@ impl Core {
         }
         self.show_records(&records);
         if card_changed {
-            self.say(Event::Session(SessionEvent::Card(card)));
+            self.emit(Event::Session(SessionEvent::Card(card)));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::engine::core::{Core, with_skills};
 
 impl Core {
     /// Reads the configuration again. If it is invalid, nothing changes.
-    pub(crate) fn read_again(&mut self) -> Result<Answer, Failure> {
+    pub(crate) fn reload_config(&mut self) -> Result<Answer, Failure> {
         let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
         let fresh = read()?;
         let said = sentence(&fresh.changed, &fresh.later);

@@ -67,7 +67,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
     let start = first_profile(config);
-    let again = read_again(config, counter.clone());
+    let again = reload_config(config, counter.clone());
     let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
@@ -141,7 +141,7 @@ fn first_profile(config: &Config) -> String {
 const AT_START: [&str; 3] = ["store", "log", "embedder"];
 
 /// Returns a function that reads the configuration again and names the settings that changed since the last reading.
-fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
+fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     let last = Mutex::new(config.clone());
     Arc::new(move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,14 +207,14 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     let failure = Failure::from(error);
     match damage::find_damage(path, false) {
         Ok(Some(found)) if damaged => {
-            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(MEND)
+            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(REPAIR_HINT)
         }
         _ if damaged => failure.kept("The store was not changed.").todo("Name another store with --store."),
         _ => failure,
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+const REPAIR_HINT: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
     (with --empty: from nothing); or name another store with --store.";
 
 /// Returns the damage of the configured store, without opening it for use. `thorough` reads the whole file.

@@ -29,14 +29,18 @@ impl Core {
         // Reverting a level restores the window that the branch had before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
-            crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
+            crate::engine::branches::undo::stored_anchor_for_summaries(&self.store, branch.id, &after)?
         } else {
             (false, None)
         };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
-        writes.push(crate::engine::branches::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
+        writes.push(crate::engine::branches::undo::store_anchor_for_summaries(
+            branch.id,
+            &before,
+            branch.anchor.as_ref(),
+        ));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
@@ -110,17 +114,17 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let view = SummaryView { session, path: &path, marks: &branch.marks };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
-            let goes = ground.usable(*newest, mode).0.map(|going| going.summary.id);
+            let goes = view.usable(*newest, mode).0.map(|going| going.summary.id);
             let chain = self.levels(&branch, *newest);
             let levels = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
                 let held = session.summary(summary.id)?;
                 Some(SummaryCard {
-                    state: summaries::state(&ground, held),
+                    state: summaries::state(&view, held),
                     active: place == 0,
                     goes: Some(summary.id) == goes,
                     depth: u32::try_from(levels - 1 - place).unwrap_or(0),
@@ -132,7 +136,7 @@ impl Core {
         Ok(Answer::Summaries(cards))
     }
 
-    pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
+    pub(crate) fn summary_stats(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let done = self.store.summary_figures(branch.session)?;
@@ -162,7 +166,7 @@ impl Core {
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
-        session.summary(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
+        let view = SummaryView { session, path: &path, marks: &branch.marks };
+        session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)
     }
 }

@@ -35,7 +35,7 @@ const MOST_TURNS: usize = 1_000;
 /// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// The number of cached counts at which the cache is cleared.
-const REMEMBERED: usize = 20_000;
+const MAX_CACHED: usize = 20_000;
 /// The number of messages that are read at a time.
 const BATCH: usize = 256;
 /// The number of turns that are counted at a time, because a few may be enough for a decision.
@@ -71,12 +71,12 @@ impl Core {
     /// Checks after a closed turn whether a summary is due. `plan` is the plan of the turn's last call.
     pub(crate) fn check_due(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
         if self.summaries.drafts.own.remove(&branch) {
-            self.accept_by_itself(branch);
+            self.accept_automatically(branch);
         }
         if self.store.read_only() || !completed || self.summaries.drafts.busy(branch) {
             return;
         }
-        match self.look_for_due(branch, plan) {
+        match self.prepare_due_check(branch, plan) {
             Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
             Ok(Some(look)) => look.start(&self.jobs),
             Ok(None) => {}
@@ -94,14 +94,14 @@ impl Core {
             return self.draft_if_due(DueResult { branch: look.branch, due: Some((up_to, cause)) });
         }
         let first = look.turns.first().map_or(0, |turn| turn.number);
-        if self.first_time(format!("compaction.told.{}", look.branch), &first.to_string()) {
-            self.say(Event::Program(ProgramEvent::Notice(format!(
+        if self.report_once(format!("compaction.told.{}", look.branch), &first.to_string()) {
+            self.emit(Event::Program(ProgramEvent::Notice(format!(
                 "A summary of turns {first} to {up_to} is due ({cause}). `pleach compress --up-to {up_to}` drafts it."
             ))));
         }
     }
 
-    fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
+    fn prepare_due_check(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == AutoSummaryTrigger::Off {
@@ -111,13 +111,13 @@ impl Core {
         let path = session.paths.get(&session.tree, session.head(&branch));
         let Some(last) = path.slots.last().map(|slot| session.tree.head(*slot)) else { return Ok(None) };
         let (lane, now) = (last.lane.clone(), last.at);
-        let summed = self.summed_up_to(session, &branch, &path.slots, &lane);
+        let summed = self.summarized_up_to(session, &branch, &path.slots, &lane);
         let from = summed.map_or(0, |(place, _)| path.turn_at(place) + 1);
         if path.turns.len().saturating_sub(from) > MOST_TURNS {
             self.report_too_long(id);
             return Ok(None);
         }
-        let turns = unsummed(session, &branch, &path, from, (&lane, now));
+        let turns = unsummarized_turns(session, &branch, &path, from, (&lane, now));
         let began = turns.first().and_then(|turn| turn.heads.first()).map_or(now, |head| head.at);
         Ok(Some(DueCheck {
             branch: id,
@@ -137,7 +137,7 @@ impl Core {
 
     /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
     /// that, in the conversation's own time.
-    fn summed_up_to(
+    fn summarized_up_to(
         &self,
         session: &Session,
         branch: &Branch,
@@ -149,9 +149,9 @@ impl Core {
             let at = session.tree.depth(slot) as usize;
             (path.get(at) == Some(&slot)).then_some(at)
         };
-        let ground = SummaryView { session, path, marks: &branch.marks };
+        let view = SummaryView { session, path, marks: &branch.marks };
         let mode = self.rules(branch).ok()?.mode;
-        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
+        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
         let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         summary.into_iter().chain(down).max()
@@ -169,12 +169,12 @@ impl Core {
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
         if !self.store.read_only() && before <= place(tip) {
-            self.store.post(vec![Write::SetValue { key: put_down_key(branch.id, lane), value }]);
+            self.store.post(vec![Write::SetValue { key: rejection_key(branch.id, lane), value }]);
         }
     }
 
     /// Records that summaries reverted by undo are not made again automatically.
-    pub(crate) fn put_down_undone(&self, changes: &[Change]) {
+    pub(crate) fn record_undone_summaries(&self, changes: &[Change]) {
         for change in changes {
             let Change::Summaries { branch, before, after } = change else { continue };
             let (Ok(session), Ok(branch)) = (self.sessions.of_branch(*branch), self.sessions.branch(*branch)) else {
@@ -192,7 +192,7 @@ impl Core {
         let mut at = Some(branch);
         for _ in 0..session.branches.len() {
             let here = at?;
-            if let Ok(Some(text)) = self.store.setting(&put_down_key(here.id, lane)) {
+            if let Ok(Some(text)) = self.store.setting(&rejection_key(here.id, lane)) {
                 return serde_json::from_str(&text).ok();
             }
             at = here.parent.and_then(|id| session.branch(id).ok());
@@ -232,8 +232,8 @@ impl Core {
     /// about that, or about how to have a summary drafted.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
-        let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
-        let off = by_itself.map_or(true, |rules| rules.compaction.measure == AutoSummaryTrigger::Off);
+        let automatic = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
+        let off = automatic.map_or(true, |rules| rules.compaction.measure == AutoSummaryTrigger::Off);
         if turns == 0 || self.store.read_only() {
             return String::new();
         }
@@ -256,16 +256,16 @@ impl Core {
     }
 
     fn report_too_long(&mut self, branch: BranchId) {
-        if self.first_time(format!("compaction.too_much.{branch}"), "said") {
+        if self.report_once(format!("compaction.too_much.{branch}"), "said") {
             let words = "A summary of the older turns is due, but there are too many turns to summarize \
                 automatically.";
             let todo = "/compress N summarizes the first N.";
-            self.say(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
         }
     }
 
     /// Whether this value was not stored before, by this program or another one. Stores it.
-    fn first_time(&self, key: String, value: &str) -> bool {
+    fn report_once(&self, key: String, value: &str) -> bool {
         let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
         if first {
             self.store.post(vec![Write::SetValue { key, value: Some(value.to_owned()) }]);
@@ -274,20 +274,20 @@ impl Core {
     }
 
     /// Handles a finished automatic draft: accepts it if the policy wants that, at the end of the open turn.
-    pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
+    pub(crate) fn finish_automatic_draft(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.compaction.accept == AutoSummaryAcceptance::Own) {
             if self.turns.live.contains_key(&branch) {
                 self.summaries.drafts.own.insert(branch);
             } else {
-                self.accept_by_itself(branch);
+                self.accept_automatically(branch);
             }
         }
     }
 
     /// Accepts a draft automatically, after keeping the dropped items that fit. A draft that saves too little, or that
     /// can no longer be used, waits for a person.
-    fn accept_by_itself(&mut self, branch: BranchId) {
+    fn accept_automatically(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
             let summary = self.waiting(branch, number)?.draft.summary.clone();
@@ -297,7 +297,7 @@ impl Core {
         match accepted {
             Ok(Some((summary, Answer::Done(said)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
-                self.say(Event::Program(ProgramEvent::Notice(format!(
+                self.emit(Event::Program(ProgramEvent::Notice(format!(
                     "{said} ({before} est. tokens became {after}; the policy accepts \
                     drafts automatically.)"
                 ))));
@@ -314,12 +314,12 @@ impl Core {
         self.record_rejection(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
-            self.say(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
         }
     }
 }
 
-fn put_down_key(branch: BranchId, lane: &str) -> String {
+fn rejection_key(branch: BranchId, lane: &str) -> String {
     format!("compaction.put_down.{branch}.{}", Hash::of(lane.as_bytes()).short())
 }
 
@@ -328,7 +328,7 @@ fn seconds(now: i64, then: i64) -> u64 {
 }
 
 /// Returns the closed turns of a lane, from an index on, that could be summarized.
-fn unsummed(
+fn unsummarized_turns(
     session: &Session,
     branch: &Branch,
     path: &crate::engine::sessions::path::PathView,
@@ -459,7 +459,7 @@ impl DueCheck {
     /// Returns the tokens of each turn in full form.
     fn tokens_of(&self, turns: &[Turn]) -> Result<Vec<u32>, Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if counts.len() > REMEMBERED {
+        if counts.len() > MAX_CACHED {
             counts.clear();
         }
         let unknown = |head: &&NodeHead| !counts.contains_key(&(head.key, self.encoding));

@@ -10,7 +10,7 @@ use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
-use crate::engine::plans::input_builder::bar;
+use crate::engine::plans::input_builder::send_barrier;
 
 /// The input of a draft: the closed turns of a branch, each with its readable messages, and the lane.
 pub(crate) struct Ready {
@@ -61,10 +61,14 @@ impl Core {
 
 /// Returns the messages of a turn that may be read: those that would be sent and are not excluded.
 pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
-    let taken_out = |head: &NodeHead| {
+    let is_excluded = |head: &NodeHead| {
         branch.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| on_node(&mark.target, head.key))
     };
-    heads.iter().filter(|head| bar(head, false).is_none() && !taken_out(head)).map(|head| (*head).clone()).collect()
+    heads
+        .iter()
+        .filter(|head| send_barrier(head, false).is_none() && !is_excluded(head))
+        .map(|head| (*head).clone())
+        .collect()
 }
 
 /// Returns why a turn is not summarized: a mark on it or on one of its messages, or nothing to read. `None` if it can

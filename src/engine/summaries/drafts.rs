@@ -50,7 +50,7 @@ impl Core {
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
         let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
-        let (number, cancel) = self.begin_making(id, ticket.is_none(), (lane.clone(), tip));
+        let (number, cancel) = self.register_draft(id, ticket.is_none(), (lane.clone(), tip));
         let job = Job {
             number,
             ticket,
@@ -73,10 +73,10 @@ impl Core {
     }
 
     /// Registers a draft that is being written. Only one per branch is written at a time; an older one is stopped.
-    fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
+    fn register_draft(&mut self, id: BranchId, automatic: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
         self.summaries.drafts.last += 1;
         let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = DraftInProgress { number, cancel: cancel.clone(), by_itself, reach };
+        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, reach };
         if let Some(old) = self.summaries.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
@@ -92,20 +92,20 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let current = self.summaries.drafts.making.get(&branch).is_some_and(|making| making.number == number);
         let making = if current { self.summaries.drafts.making.remove(&branch) } else { None };
         let result = match &making {
-            Some(_) => result.map(|drafted| self.put_draft(branch, drafted)),
+            Some(_) => result.map(|drafted| self.store_draft(branch, drafted)),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
         if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
-            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
         }
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
-            (None, Ok(_)) => self.made_by_itself(branch),
+            (None, Ok(_)) => self.finish_automatic_draft(branch),
             (None, Err(failure)) => {
                 if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
@@ -114,10 +114,10 @@ impl Core {
         }
     }
 
-    fn put_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
+    fn store_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.summaries.drafts.waiting.insert(branch, drafted);
-        self.say(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
         shown
     }
 
@@ -139,12 +139,12 @@ impl Core {
             }
             SummaryAct::Accept { draft } => self.accept(branch, draft),
             SummaryAct::Reject => self.reject(branch),
-            SummaryAct::Stop => self.stop_making(branch),
+            SummaryAct::Stop => self.stop_draft(branch),
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
             SummaryAct::TakeBack { summary } => self.take_back(branch, summary),
             SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),
-            SummaryAct::Stats => self.memory_stats(branch),
+            SummaryAct::Stats => self.summary_stats(branch),
         }
     }
 
@@ -202,14 +202,14 @@ impl Core {
         let source = if changed { SummarySource::User } else { drafted.draft.summary.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
-        Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
+        Ok(Answer::Draft(Some(self.store_draft(branch, fresh))))
     }
 
     /// Stores the draft as a summary and uses it on the branch.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let summary = self.waiting(id, draft)?.draft.summary.clone();
-        self.must_still_hold(&branch, &summary)?;
+        self.ensure_sources_unchanged(&branch, &summary)?;
         let mut after = branch.summaries.clone();
         let old = self.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
         after.retain(|id| Some(*id) != old && *id != summary.id);
@@ -223,23 +223,23 @@ impl Core {
             }
         })?;
         self.summaries.drafts.waiting.remove(&id);
-        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
         Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
     }
 
     /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
-    fn must_still_hold(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
+    fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
         let held = LoadedSummary::new(summary.clone());
-        let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
+        let position = SummaryView { session, path: &path, marks: &marks }.position(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
         let read = summary.covers.iter().flat_map(|cover| &cover.nodes).all(same);
         let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
-        if sight.on_path && sight.source.is_none() && read && !pinned {
+        if position.on_path && position.source.is_none() && read && !pinned {
             return Ok(());
         }
         Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
@@ -250,7 +250,7 @@ impl Core {
     /// Rejects a draft; its turns are not summarized automatically again.
     fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
-            self.summaries.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
+            self.summaries.drafts.making.get(&id).filter(|making| making.automatic).map(|making| making.reach.clone());
         let waiting = self.summaries.drafts.waiting.get(&id).map(|drafted| {
             let summary = &drafted.draft.summary;
             (summary.lane.clone(), summary.tip().unwrap_or_default())
@@ -265,14 +265,14 @@ impl Core {
     }
 
     /// Stops a draft that is being written.
-    fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
+    fn stop_draft(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.store(true, Ordering::Relaxed);
-        if let (true, Ok(branch)) = (making.by_itself, self.sessions.branch(id)) {
+        if let (true, Ok(branch)) = (making.automatic, self.sessions.branch(id)) {
             self.record_rejection(&branch, &making.reach.0, making.reach.1);
         }
-        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
@@ -285,7 +285,7 @@ impl Core {
         self.summaries.drafts.own.remove(&branch);
         let was = self.summaries.drafts.waiting.remove(&branch).is_some() || making.is_some();
         if was {
-            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
         was
     }

@@ -54,7 +54,7 @@ pub(crate) struct DraftInProgress {
     pub(crate) number: u64,
     pub(crate) cancel: Arc<AtomicBool>,
     /// Whether the draft is automatic.
-    pub(crate) by_itself: bool,
+    pub(crate) automatic: bool,
     /// The lane of the draft and the last node of its last turn.
     pub(crate) reach: (String, Hash),
 }

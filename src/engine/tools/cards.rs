@@ -58,7 +58,7 @@ impl Core {
         FileCard {
             path: file.path.clone(),
             digest: file.digest,
-            word: self.file_word(file.digest),
+            word: self.file_decision(file.digest),
             servers: file.servers.as_ref().map(|all| all.iter().map(shown).collect()).unwrap_or_default(),
             fault: file.servers.as_ref().err().cloned(),
         }

@@ -152,7 +152,7 @@ impl CodeTools {
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
         self.book.settle(PATIENCE, cancelled);
-        let looked = self.book.wait_look(PATIENCE, cancelled, |held| with(&args, held));
+        let looked = self.book.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
         looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
     }
 

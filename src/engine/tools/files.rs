@@ -50,7 +50,7 @@ impl Core {
     /// returned, and the list of files contains the reason.
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
-        self.keep_back(branch);
+        self.apply_denials(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_was_meant_comes_first() {
+    fn the_best_match_comes_first() {
         let names: Vec<String> = [
             "src/tui/view/composer.rs",
             "src/tui/model/composer.rs",
@@ -154,7 +154,7 @@ mod tests {
     /// eight more at the very beginning, forty for a match in the file's own name; times eight, less the length and
     /// four per folder.
     #[test]
-    fn names_get_points_for_where_the_letters_stand() {
+    fn the_score_of_a_name_depends_on_the_positions_of_the_letters() {
         let points = |name: &str, typed: &str| score(name, &typed.chars().collect::<Vec<_>>());
         let sum = |own: i64, letters: &[i64], name: &str| {
             let folders = i64::try_from(name.matches('/').count()).unwrap();

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_keeps_its_place() {
+    fn a_tool_that_is_off_keeps_its_index() {
         let offered = [("a", "one"), ("a", "two"), ("b", "one")].map(|(server, tool)| OfferedTool {
             spec: spec(&format!("mcp__{server}__{tool}")),
             server: server.into(),

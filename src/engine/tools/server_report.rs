@@ -38,7 +38,7 @@ impl Core {
     }
 
     fn state_of(&self, spec: &ServerSpec, file: Option<&FolderFile>) -> State {
-        let word = file.map_or(FileDecision::Yes, |file| self.file_word(file.digest));
+        let word = file.map_or(FileDecision::Yes, |file| self.file_decision(file.digest));
         let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
         let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
         if !mcp::BUILT {

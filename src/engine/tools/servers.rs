@@ -66,7 +66,7 @@ impl Core {
         }
         // The present state of the servers may not have been reported yet.
         if settles || (plans && self.setup.patient) {
-            self.take_offered();
+            self.update_offered();
         }
         Some(request)
     }
@@ -95,7 +95,7 @@ impl Core {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
         if let Some(file) = &named.file
-            && self.file_word(file.digest) == FileDecision::Yes
+            && self.file_decision(file.digest) == FileDecision::Yes
             && let Ok(servers) = &file.servers
         {
             let own: BTreeSet<&str> = named.servers.iter().map(|spec| spec.name.as_str()).collect();
@@ -108,7 +108,7 @@ impl Core {
         format!("mcp.file.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    pub(crate) fn file_word(&self, digest: Hash) -> FileDecision {
+    pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
         let kept = self.store.setting(&self.file_key()).ok().flatten();
         match kept
             .and_then(|text| serde_json::from_str::<FolderAnswer>(&text).ok())
@@ -122,17 +122,19 @@ impl Core {
 
     fn report_folder_servers(&mut self, may: bool) {
         let Some(file) = self.tools.servers.named.file.clone().filter(|_| may) else { return };
-        if self.tools.servers.file_told.replace(file.digest) == Some(file.digest) {
+        if self.tools.servers.reported_file.replace(file.digest) == Some(file.digest) {
             return;
         }
         match &file.servers {
-            Err(why) => self
-                .say(Event::Program(ProgramEvent::Notice(format!("{} of this folder is not used: {why}.", file.path)))),
-            Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileDecision::Waits => {
+            Err(why) => self.emit(Event::Program(ProgramEvent::Notice(format!(
+                "{} of this folder is not used: {why}.",
+                file.path
+            )))),
+            Ok(servers) if !servers.is_empty() && self.file_decision(file.digest) == FileDecision::Waits => {
                 let count = servers.len();
                 let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
-                self.say(Event::Program(ProgramEvent::Notice(format!(
+                self.emit(Event::Program(ProgramEvent::Notice(format!(
                     "{path} of this folder names {what} for tools; /mcp shows them \
                     and asks."
                 ))));
@@ -143,7 +145,7 @@ impl Core {
 
     /// Updates the offered tools after a server changed, and reports what a person must know.
     pub(crate) fn servers_changed(&mut self) {
-        self.take_offered();
+        self.update_offered();
         for server in self.setup.foreign.servers() {
             let (name, state) = (server.spec.name.clone(), server.state.clone());
             let before = self.tools.servers.stood.insert(name.clone(), state.clone());
@@ -151,10 +153,10 @@ impl Core {
                 && before.as_ref() != Some(&state)
             {
                 let what = if before == Some(ServerState::Ready) { "ended" } else { "could not be used" };
-                self.say(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
+                self.emit(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
             }
         }
-        self.say(Event::Tool(ToolEvent::ServersChanged));
+        self.emit(Event::Tool(ToolEvent::ServersChanged));
         if self.settled() {
             for (ticket, request) in std::mem::take(&mut self.tools.servers.waiting) {
                 self.request_now(ticket, request);
@@ -163,7 +165,7 @@ impl Core {
     }
 
     /// Updates the offered tools. A changed list makes drawn plans stale.
-    fn take_offered(&mut self) {
+    fn update_offered(&mut self) {
         let servers = self.setup.foreign.servers();
         let mut all: Vec<(String, Vec<ServerTool>)> = Vec::new();
         for server in servers.iter().filter(|server| server.state == ServerState::Ready) {
@@ -175,7 +177,7 @@ impl Core {
                 .filter(|tool| self.tools.servers.told.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
-                self.say(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
+                self.emit(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
             }
             all.push((server.spec.name.clone(), known.into_iter().cloned().collect()));
         }
@@ -214,7 +216,7 @@ impl Core {
             && let Ok(text) = serde_json::to_string(value)
             && let Err(error) = self.store.write(vec![Write::SetValue { key, value: Some(text) }])
         {
-            self.say(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
+            self.emit(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
         }
     }
 
@@ -231,7 +233,7 @@ impl Core {
                 Ok(Answer::Done(format!("{server} is restarting.")))
             }
             ServerAct::Approve { server, tool } => self.approve_tools(&server, tool.as_deref()),
-            ServerAct::File { digest, yes } => self.say_to_file(digest, yes),
+            ServerAct::File { digest, yes } => self.decide_on_file(digest, yes),
         }
     }
 
@@ -257,7 +259,7 @@ impl Core {
         Ok(Answer::Done(format!("{what} approved as described now.")))
     }
 
-    fn say_to_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
+    fn decide_on_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         self.set_servers();
         if self.tools.servers.named.file.as_ref().is_none_or(|file| file.digest != digest) {
             return Err(Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again."));

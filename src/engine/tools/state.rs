@@ -37,7 +37,7 @@ pub(crate) struct ServerRegistry {
     /// Tools that were reported because they differ from the approved ones.
     pub(crate) told: BTreeSet<(String, Hash)>,
     /// The digest of the folder's server file that was reported.
-    pub(crate) file_told: Option<Hash>,
+    pub(crate) reported_file: Option<Hash>,
 }
 
 /// The maximum number of file names.

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_comes_back_alone() {
+    fn one_tool_of_a_group_is_switched_on_alone() {
         let families =
             [("*".to_owned(), strings(&["read_file", "run"])), ("a/*".to_owned(), strings(&["a/one", "a/two"]))];
         let off = after(strings(&["*", "a/*"]), "a/two", true, &families);

@@ -33,7 +33,7 @@ const KEPT: usize = 200;
 
 /// A rules file.
 #[derive(Clone, Debug)]
-pub(crate) struct Guide {
+pub(crate) struct RulesFile {
     pub(crate) atom: Atom,
     /// Its path in the form that people use.
     pub(crate) path: String,
@@ -45,12 +45,12 @@ pub(crate) struct Guide {
     pub(crate) nested: bool,
     /// Whether it is switched off in the settings.
     pub(crate) off: bool,
-    pub(crate) found: Result<Arc<GuideText>, String>,
+    pub(crate) found: Result<Arc<RulesText>, String>,
 }
 
 /// The text of a rules file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GuideText {
+pub(crate) struct RulesText {
     /// The text as it is sent: with secrets masked and included files inserted.
     pub(crate) sent: Arc<str>,
     /// The text of the file, as far as it is read.
@@ -66,8 +66,8 @@ pub(crate) struct GuideText {
 
 /// Rules files, farthest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guides {
-    pub(crate) list: Vec<Guide>,
+pub(crate) struct RulesFiles {
+    pub(crate) list: Vec<RulesFile>,
     /// The number of files that are left out because the folder is not trusted.
     pub(crate) untrusted: u32,
 }
@@ -86,7 +86,7 @@ struct Known {
 /// What was read from files.
 #[derive(Default)]
 struct Read {
-    texts: HashMap<PathBuf, Arc<GuideText>>,
+    texts: HashMap<PathBuf, Arc<RulesText>>,
     /// The files that the last search checked: the root folder, the path in it, and its state.
     looked: Vec<(PathBuf, PathBuf, Looked)>,
     polls: u32,
@@ -148,7 +148,7 @@ impl Project {
     }
 
     /// Sets the files that a person's rules keep from being read.
-    pub(crate) fn keep_back(&self, denied: FileVisibility) {
+    pub(crate) fn apply_denials(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
             self.read().arrived.clear();
@@ -184,7 +184,7 @@ impl Project {
     }
 
     /// Records which texts of the project a call contained.
-    pub(crate) fn carried(&self, branch: BranchId, plan: &ContextPlan) {
+    pub(crate) fn record_sent(&self, branch: BranchId, plan: &ContextPlan) {
         let ours = plan.included().filter(|row| matches!(row.kind, RowKind::Rules | RowKind::Module));
         let texts = ours.filter_map(|row| Some((row.atom, row.text?))).collect();
         self.known().sent.insert(branch, texts);
@@ -207,11 +207,11 @@ impl Project {
 
     /// Returns the rules that apply while these paths in the workspace are named or touched: the person's own, then
     /// those from the topmost folder down to the nearest.
-    pub(crate) fn guides(&self, near: &[String], most: usize) -> Guides {
+    pub(crate) fn rules_files(&self, near: &[String], most: usize) -> RulesFiles {
         let (set, trusted) = self.settings();
-        let mut guides = Guides::default();
+        let mut rules_files = RulesFiles::default();
         if !set.rules {
-            return guides;
+            return rules_files;
         }
         let mut read = self.read();
         if read.texts.len() > KEPT {
@@ -220,7 +220,7 @@ impl Project {
         let mut looked = Vec::new();
         let mut search = Search { set: &set, read: &mut read, looked: &mut looked };
         if let Some(own) = set.own.as_ref().and_then(|own| Some((own, Folder::open(own).ok()?))) {
-            guides.list.extend(search.own(own.0, &own.1));
+            rules_files.list.extend(search.own(own.0, &own.1));
         }
         if let Some(top) = self.top() {
             let mut nested = 0;
@@ -228,20 +228,20 @@ impl Project {
                 match trusted {
                     true if place.nested && nested == most => {}
                     true => {
-                        let found = search.guide(&top, &place);
+                        let found = search.rules_file(&top, &place);
                         nested += usize::from(place.nested && found.is_some());
-                        guides.list.extend(found);
+                        rules_files.list.extend(found);
                     }
                     false if place.nested => {}
-                    false => guides.untrusted += u32::from(search.name(&top, &place).is_some()),
+                    false => rules_files.untrusted += u32::from(search.name(&top, &place).is_some()),
                 }
             }
         }
         read.looked = looked;
         drop(read);
         let mut known = self.known();
-        known.atoms.extend(guides.list.iter().map(|guide| guide.atom));
-        guides
+        known.atoms.extend(rules_files.list.iter().map(|rules_file| rules_file.atom));
+        rules_files
     }
 
     /// Returns the names of rules files that are left out because the folder is not trusted, without reading them.
@@ -418,13 +418,13 @@ impl Search<'_> {
         None
     }
 
-    fn guide(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<Guide> {
+    fn rules_file(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<RulesFile> {
         let (name, there) = self.name(top, spot)?;
         let path = spot.folder.join(name);
         let foreign = spot.nested && top.folder.ignored(&spot.folder);
         let shown = format!("{}{name}", spot.shown);
         let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
-        Some(Guide {
+        Some(RulesFile {
             atom: atom(ProjectKind::Rules, &top.name, &path.to_string_lossy()),
             folder: spot.words.clone(),
             own: false,
@@ -436,11 +436,11 @@ impl Search<'_> {
         })
     }
 
-    fn own(&mut self, root: &Path, folder: &Folder) -> Option<Guide> {
+    fn own(&mut self, root: &Path, folder: &Folder) -> Option<RulesFile> {
         let (name, there) = self.first(root, folder, Path::new(""))?;
         let shown = short(&root.join(name), self.set.home.as_deref());
         let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
-        Some(Guide {
+        Some(RulesFile {
             atom: atom(ProjectKind::Rules, "", name),
             folder: String::new(),
             own: true,
@@ -452,7 +452,7 @@ impl Search<'_> {
     }
 
     /// Returns the text of a file, read again if it or an included file has changed.
-    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<GuideText>, String> {
+    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<RulesText>, String> {
         if let Looked::Refused(why) = there {
             return Err(why.clone());
         }
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_what_was_looked_at_is_seen_once() {
+    fn a_change_of_a_checked_file_is_reported_once() {
         let outer = tempfile::tempdir().unwrap();
         let (one, two) = (outer.path().join("one"), outer.path().join("two"));
         fs::create_dir_all(&one).unwrap();
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_named_from_the_top_down_and_then_those_that_are_near() {
+    fn folders_are_listed_from_the_top_down_followed_by_those_around_paths() {
         let outer = tempfile::tempdir().unwrap();
         let top = |below: &str| WorkspaceTop {
             folder: Folder::open(outer.path()).unwrap(),

@@ -39,7 +39,7 @@ impl Core {
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
         let waiting = UnplannedAside { ticket, branch, text, base };
-        self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
+        self.submit_with_rules(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
     }
 
     /// Handles the plan of a side question: records the call and starts it.
@@ -92,8 +92,8 @@ impl Core {
             card: None,
             failure: None,
         };
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
-        self.say(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
         let (arrived, price) = (Arrived::default(), rules.model.price);
         let aside =
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
@@ -123,7 +123,7 @@ impl Core {
                 let priced = aside.price.zip(aside.prompt_micro);
                 aside.view.cost_micro = priced.map(|(price, prompt)| price.so_far(prompt, tokens));
                 let view = Box::new(aside.view.clone());
-                self.say(Event::Turn(TurnEvent::Aside(view)));
+                self.emit(Event::Turn(TurnEvent::Aside(view)));
             }
             Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
             // A side question runs no tools.
@@ -153,7 +153,7 @@ impl Core {
         let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
         let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Program(ProgramEvent::Alarm(format!(
+            self.emit(Event::Program(ProgramEvent::Alarm(format!(
                 "The cost of a side question could not be recorded: {error}."
             ))));
         }
@@ -161,9 +161,9 @@ impl Core {
         if let Ok(session) = self.sessions.of_branch_mut(aside.view.branch) {
             session.put_run(&aside.card);
         }
-        self.say(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
         if !aside.dropped {
-            self.say(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
+            self.emit(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
             self.turns.asides.insert(run, aside);
         }
     }
@@ -211,12 +211,12 @@ impl Core {
         let answer = answered(&asked, aside);
         let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);
-        let mut sprout = NewBranch::new(name.clone(), None);
-        let card = RunCard { branch: sprout.id, ..card };
-        sprout.grown = vec![Node { head: asked, content }, answer.clone()];
-        sprout.writes.push(Write::PutRun(Box::new(card.clone())));
+        let mut new_branch = NewBranch::new(name.clone(), None);
+        let card = RunCard { branch: new_branch.id, ..card };
+        new_branch.grown = vec![Node { head: asked, content }, answer.clone()];
+        new_branch.writes.push(Write::PutRun(Box::new(card.clone())));
         let fork = aside.base;
-        let made = self.sprout_at(from, fork, vec![sprout], format!("kept a side question as {name}"))?;
+        let made = self.make_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         self.turns.asides.remove(&run);
         let open = self.sessions.of_branch_mut(child)?;
@@ -229,7 +229,7 @@ impl Core {
         self.store.write(states.iter().map(write).collect())?;
         self.sessions.of_branch_mut(child)?.add_states(states);
         self.show_branch(child);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 }

@@ -75,7 +75,7 @@ impl Core {
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
-            Err(taken) => self.say(Event::Program(ProgramEvent::Notice(format!(
+            Err(taken) => self.emit(Event::Program(ProgramEvent::Notice(format!(
                 "{} Your message is sent when it is done.",
                 taken.what
             )))),

@@ -35,18 +35,18 @@ impl Core {
             let (written, writes) = make(self, live, attempt == 2)?;
             match self.store.write(writes) {
                 Ok(()) => return Ok(written),
-                Err(StoreError::Moved) => self.look_closely(branch, live)?,
+                Err(StoreError::Moved) => self.reload_after_conflict(branch, live)?,
                 Err(error) => return Err(error.into()),
             }
         }
         Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
     }
 
-    fn look_closely(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
+    fn reload_after_conflict(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         self.reload(live.session)?;
         if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
-            self.say(Event::Program(ProgramEvent::Notice(what.into())));
+            self.emit(Event::Program(ProgramEvent::Notice(what.into())));
         }
         Ok(())
     }
@@ -71,17 +71,17 @@ impl Core {
     fn write_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
-            let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
+            let grown = core.next_head(branch, live, Role::User, &content, End::Complete)?;
             let head = NodeHead { id: planned.id, at: planned.at, lane: planned.lane.clone(), ..grown };
             let card = RunCard { user: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
-            writes.extend(moved(branch, live, head.id));
+            writes.extend(head_move(branch, live, head.id));
             writes.extend([Write::UserIsNode(card.id), Write::PutRun(Box::new(card))]);
             writes.extend(uses_reply(live).then_some(Write::SetReply { branch, reply: None }));
             Ok((head, writes))
         })?;
-        let tip = self.landed(branch, live, vec![head])?;
+        let tip = self.adopt_written(branch, live, vec![head])?;
         live.user = None;
         live.card.user = Some(tip);
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -90,15 +90,20 @@ impl Core {
                 branch.reply = None;
             }
         }
-        self.title_by_words(branch);
+        self.title_from_first_question(branch);
         self.show_branch(branch);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(())
     }
 
     /// Adds nodes that were just written to memory and the screen, and returns the id of the last one. If another
     /// window wrote the same message at the same place first, the store kept that node, and its id is returned.
-    fn landed(&mut self, branch: BranchId, live: &mut LiveTurn, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
+    fn adopt_written(
+        &mut self,
+        branch: BranchId,
+        live: &mut LiveTurn,
+        heads: Vec<NodeHead>,
+    ) -> Result<NodeId, Failure> {
         let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
         let (mut tip, key) = (last.id, last.key);
         if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
@@ -132,7 +137,7 @@ impl Core {
     }
 
     /// Returns the head of a new node after the turn's last one.
-    fn grow(
+    fn next_head(
         &self,
         branch: BranchId,
         live: &LiveTurn,
@@ -166,26 +171,26 @@ impl Core {
     ) -> Result<(), Failure> {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
-            let head = core.grow(branch, live, Role::Assistant, content, end)?;
-            let wishes = core.wishes(branch, live, &head, content, end)?;
-            let state = wishes.state.clone();
+            let head = core.next_head(branch, live, Role::Assistant, content, end)?;
+            let suggestions = core.read_state_block(branch, live, &head, content, end)?;
+            let state = suggestions.state.clone();
             let card = RunCard { answer: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
-            writes.extend(moved(branch, live, head.id));
+            writes.extend(head_move(branch, live, head.id));
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
-            writes.extend(wishes.writes);
+            writes.extend(suggestions.writes);
             let counts = end == End::Complete && !bare;
             let done = if counts { core.reflect(branch, live, &head, content)? } else { TurnEndChanges::default() };
             writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
             writes.extend(done.writes);
             writes.extend(core.head_operation(branch, live, head.id, &done.marks));
-            let said = [wishes.said, done.said].concat();
-            Ok(((head, state, done.marks, card, said), writes))
+            let notices = [suggestions.notices, done.notices].concat();
+            Ok(((head, state, done.marks, card, notices), writes))
         })?;
-        let (head, state, marks, card, said) = answered;
+        let (head, state, marks, card, notices) = answered;
         live.undoable = live.moves;
         live.card = card;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -197,20 +202,20 @@ impl Core {
                 }
             }
         }
-        let tip = self.landed(branch, live, vec![head])?;
+        let tip = self.adopt_written(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         if end == End::Complete {
             self.check_uses_later(branch, live, content, &[]);
         }
-        self.settle(branch, live, state, end);
-        for words in said {
-            self.say(Event::Program(ProgramEvent::Notice(words)));
+        self.report_answer(branch, live, state, end);
+        for notice in notices {
+            self.emit(Event::Program(ProgramEvent::Notice(notice)));
         }
         Ok(())
     }
 
     /// Reports a stored answer to the screen.
-    fn settle(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
+    fn report_answer(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
@@ -230,10 +235,10 @@ impl Core {
         }
         self.show_branch(branch);
         if state.is_some() || missing {
-            self.say(Event::Session(SessionEvent::State { branch, version: state, missing }));
+            self.emit(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
         self.learned.meters.forget();
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
     /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
@@ -251,7 +256,8 @@ impl Core {
         changes.extend(marks.iter().map(|moved| moved.change(branch)));
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
-        let anchor = crate::engine::branches::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
+        let anchor =
+            crate::engine::branches::undo::store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
         vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 
@@ -283,7 +289,7 @@ impl Core {
             }
             let session = live.session;
             let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
-            writes.extend(last.and_then(|tip| moved(branch, live, tip)));
+            writes.extend(last.and_then(|tip| head_move(branch, live, tip)));
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
@@ -297,14 +303,14 @@ impl Core {
         self.check_uses_later(branch, live, content, &traces);
         live.traces.clear();
         self.learned.meters.forget();
-        self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
+        self.adopt_written(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&live.card);
         }
         self.show_branch(branch);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         for trace in traces {
-            self.say(Event::Tool(ToolEvent::Trace(Box::new(trace))));
+            self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
         Ok(())
     }
@@ -320,7 +326,7 @@ impl Core {
         let mut nodes: Vec<Node> = Vec::new();
         let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
         for (role, content) in parts {
-            let mut head = self.grow(branch, live, role, content, End::Complete)?;
+            let mut head = self.next_head(branch, live, role, content, End::Complete)?;
             if let Some(Node { head: above, .. }) = nodes.last() {
                 head.parent = Some(above.id);
                 head.key = crate::domain::conversation::message::node_key(Some(above.key), role, head.content, 0, None);
@@ -344,7 +350,7 @@ impl Core {
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&card);
         }
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(())
     }
 
@@ -363,7 +369,7 @@ impl Core {
             } else {
                 format!("Stopped after {} rounds of tools; c continues.", live.state.rounds)
             };
-            self.say(Event::Program(ProgramEvent::Notice(said)));
+            self.emit(Event::Program(ProgramEvent::Notice(said)));
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
@@ -381,19 +387,19 @@ impl Core {
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });
         if let Ok(session) = self.sessions.of_branch(branch) {
-            self.say(Event::Session(SessionEvent::Card(session.card.clone())));
+            self.emit(Event::Session(SessionEvent::Card(session.card.clone())));
         }
-        self.watched(branch, &live);
+        self.finish_race_record(branch, &live);
         // A receiver of the closing event may ask at once, also in another window.
         self.release_claims();
         self.check_due(branch, &live.solved.plan, completed);
-        self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
+        self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
         self.title_automatically(branch, completed);
     }
 }
 
 /// Returns the write that moves the head to a node of the same transaction; `None` if the turn is detached.
-fn moved(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
+fn head_move(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
     (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
 }
 

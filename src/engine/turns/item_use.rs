@@ -49,7 +49,7 @@ impl Core {
             };
             card.uses = Some(count);
             session.put_run(&card);
-            self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         }
     }
 

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 impl Core {
     /// Returns a watch for a branch of a race whose question was not answered yet; `None` for other branches.
-    pub(crate) fn watch(&self, branch: BranchId) -> Option<LimitWatch> {
+    pub(crate) fn limit_watch(&self, branch: BranchId) -> Option<LimitWatch> {
         let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
         record.ended.is_none().then(|| LimitWatch {
             limits: record.limits,
@@ -26,7 +26,7 @@ impl Core {
     }
 
     /// Fails if the next call, whose prompt costs `prompt` millionths of a dollar, would exceed a limit.
-    pub(crate) fn within(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
+    pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
         let Some(watch) = &mut live.watch else { return Ok(()) };
         let refused = |limit: Limit, limits: Limits, more: &str| {
             let what = format!("{}{more}", limit.sentence(limits));
@@ -46,7 +46,7 @@ impl Core {
     }
 
     /// Returns the branch's record with the present call added; `None` outside a race.
-    pub(crate) fn note_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
+    pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
         let session = self.sessions.of_branch(branch).ok()?;
         let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
@@ -61,11 +61,11 @@ impl Core {
         {
             *known = record.clone();
         }
-        self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
+        self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
     }
 
     /// Updates the usage of a call with its tokens and cost so far, and stops the turn at a limit.
-    pub(crate) fn watch_words(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
+    pub(crate) fn update_usage(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let cancelled = live.state.cancelled;
         let Some(watch) = live.watch.as_mut().filter(|watch| watch.stopped.is_none() && !cancelled) else { return };
@@ -77,7 +77,7 @@ impl Core {
     }
 
     /// Adds the usage of a call that ended. If a limit ended it, the card names the limit.
-    pub(crate) fn watch_end(live: &mut LiveTurn, outcome: &Outcome) {
+    pub(crate) fn end_call_usage(live: &mut LiveTurn, outcome: &Outcome) {
         let cost = live.card.cost_micro;
         let cancelled = live.state.cancelled;
         let Some(watch) = &mut live.watch else { return };
@@ -93,7 +93,7 @@ impl Core {
     }
 
     /// Completes the record of a branch of a race whose turn is over.
-    pub(crate) fn watched(&mut self, branch: BranchId, live: &LiveTurn) {
+    pub(crate) fn finish_race_record(&mut self, branch: BranchId, live: &LiveTurn) {
         let Some(watch) = &live.watch else { return };
         let Ok(session) = self.sessions.of_branch(branch) else { return };
         let id = session.card.id;
@@ -106,7 +106,7 @@ impl Core {
     /// Sends records to the screen.
     pub(crate) fn show_records(&self, records: &[BranchRun]) {
         for record in records {
-            self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
+            self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
         }
     }
 }

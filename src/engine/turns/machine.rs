@@ -341,7 +341,7 @@ mod tests {
 
     /// Pieces of several calls arrive interleaved: indexes, ids, pieces of names and of arguments.
     #[test]
-    fn pieces_of_calls_come_together() {
+    fn pieces_of_calls_are_joined() {
         let mut arrived = Arrived::default();
         for (index, id, name, args) in [
             (3, Some(""), Some("read"), ""),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_second_try_gives_the_draft_back() {
+    fn a_refused_second_form_returns_the_draft() {
         let mut turn = TurnState::new(4, true);
         let body = ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools);
         let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, Some(body))));
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_turn_is_not_asked_in_another_form() {
+    fn a_stopped_turn_is_not_sent_in_another_form() {
         for (kind, cancelled, again) in [
             (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), false, true),
             (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), true, false),
@@ -481,7 +481,7 @@ mod tests {
 
     /// A model of the whole machine: the effects of one answer, by what arrived and how it ended.
     #[test]
-    fn answers_end_turns_by_what_came_and_how_it_ended() {
+    fn the_end_of_a_turn_follows_from_what_arrived_and_how_the_call_ended() {
         let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];
         for end in ends {
             for (words, calls) in

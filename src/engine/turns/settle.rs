@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_words_or_a_name_is_no_success() {
+    fn an_answer_without_text_or_a_tool_name_is_a_failure() {
         let call = |name: &str| PartialCall { name: name.into(), args: "{\"x\":1}".into(), ..PartialCall::default() };
         for (text, reasoning, calls, end, told) in [
             ("hi", "", vec![], CallEnd::Complete, 0),

@@ -18,8 +18,8 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// How often new text is reported, how often it is saved, and the size in bytes at which it is saved earlier.
-const PASS_ON: Duration = Duration::from_millis(24);
-const SAVE: Duration = Duration::from_millis(150);
+const REPORT_INTERVAL: Duration = Duration::from_millis(24);
+const SAVE_INTERVAL: Duration = Duration::from_millis(150);
 const SAVE_BYTES: usize = 4 * 1024;
 
 /// A report of a call's or tool's thread.
@@ -58,19 +58,19 @@ impl Call {
     pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
-            let mut flow = Flow::new(&self, &report);
+            let mut buffer = StreamBuffer::new(&self, &report);
             let asked =
-                std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
-            let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| broken());
-            flow.pass_on();
-            flow.save();
+                std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| buffer.push(delta)));
+            let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| panicked());
+            buffer.report_deltas();
+            buffer.save();
             report(Report::Ended { run, outcome: Box::new(outcome) });
         };
-        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(broken()) }));
+        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(panicked()) }));
     }
 }
 
-fn broken() -> Outcome {
+fn panicked() -> Outcome {
     use crate::domain::call::provider::{CallEnd, ProviderError, ProviderErrorKind};
     Outcome {
         end: CallEnd::Errored,
@@ -89,61 +89,61 @@ fn broken() -> Outcome {
     }
 }
 
-struct Flow<'a> {
+struct StreamBuffer<'a> {
     call: &'a Call,
     report: &'a dyn Fn(Report),
-    waiting: Vec<Delta>,
+    unreported: Vec<Delta>,
     unsaved: Arrived,
     seq: u64,
     tokens: u32,
-    passed: Option<Instant>,
+    reported: Option<Instant>,
     saved: Instant,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> StreamBuffer<'a> {
     fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
         Self {
             call,
             report,
-            waiting: Vec::new(),
+            unreported: Vec::new(),
             unsaved: Arrived::default(),
             seq: 0,
             tokens: 0,
-            passed: None,
+            reported: None,
             saved: Instant::now(),
         }
     }
 
     /// Adds a piece of the answer. Returns whether the call should continue.
-    fn take(&mut self, delta: Delta) -> bool {
+    fn push(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
-        rehearse();
+        panic_if_requested();
         self.unsaved.add(&delta);
         if delta != Delta::Tick {
-            merge(&mut self.waiting, delta);
+            merge(&mut self.unreported, delta);
         }
-        if self.passed.is_none_or(|at| at.elapsed() >= PASS_ON) {
-            self.pass_on();
+        if self.reported.is_none_or(|at| at.elapsed() >= REPORT_INTERVAL) {
+            self.report_deltas();
         }
-        if self.saved.elapsed() >= SAVE || self.unsaved.text.len() >= SAVE_BYTES {
+        if self.saved.elapsed() >= SAVE_INTERVAL || self.unsaved.text.len() >= SAVE_BYTES {
             self.save();
         }
         let late = self.call.until.is_some_and(|until| Instant::now() >= until);
         !late && !self.call.cancel.load(Ordering::Relaxed)
     }
 
-    fn pass_on(&mut self) {
-        if self.waiting.is_empty() {
+    fn report_deltas(&mut self) {
+        if self.unreported.is_empty() {
             return;
         }
-        for delta in &self.waiting {
+        for delta in &self.unreported {
             if let Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } = delta {
                 self.tokens += self.call.counter.count(self.call.encoding, text);
             }
         }
-        let deltas = std::mem::take(&mut self.waiting);
+        let deltas = std::mem::take(&mut self.unreported);
         (self.report)(Report::Deltas { run: self.call.run, deltas, tokens: self.tokens });
-        self.passed = Some(Instant::now());
+        self.reported = Some(Instant::now());
     }
 
     fn save(&mut self) {
@@ -161,17 +161,17 @@ impl<'a> Flow<'a> {
 
 /// Panics if a test asked for it, to show what happens to the workbench when a call's thread panics.
 #[cfg(debug_assertions)]
-fn rehearse() {
+fn panic_if_requested() {
     assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "rehearsed in the call");
 }
 
 /// Adds a piece, merged with the last one if both are text or both are reasoning.
-fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
-    match (waiting.last_mut(), delta) {
+fn merge(unreported: &mut Vec<Delta>, delta: Delta) {
+    match (unreported.last_mut(), delta) {
         (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {
             text.push_str(&more);
         }
-        (_, delta) => waiting.push(delta),
+        (_, delta) => unreported.push(delta),
     }
 }
 

@@ -54,13 +54,13 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn a_card_is_made_again_and_its_recipe_holds_none_of_it() {
+    fn a_card_is_rebuilt_and_its_settings_contain_none_of_its_text() {
         let text = "First passage.\n\nSecret in the middle.\n\nLast passage.";
         let card = "[2026-01-02]\n… Ann: First passage. …\nAnn: … Last passage.\n0f0f>>>\n\n";
         let spans = [0..14, 39..52];
-        let recipe = CardSettings::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
-        assert_eq!(recipe.text(text), card);
-        let stored = serde_json::to_string(&recipe).unwrap();
+        let settings = CardSettings::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
+        assert_eq!(settings.text(text), card);
+        let stored = serde_json::to_string(&settings).unwrap();
         assert!(!stored.contains("passage") && !stored.contains("Secret"), "{stored}");
     }
 }

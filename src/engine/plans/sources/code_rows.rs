@@ -124,7 +124,7 @@ mod tests {
     use crate::domain::code::symbols::{Kind, MapAnchor};
 
     #[test]
-    fn the_row_for_no_code_says_among_how_many_it_was_looked_for() {
+    fn the_row_for_no_code_names_the_number_of_symbols() {
         for (among, title) in [(0, "search of the code"), (1_234, "search of 1,234 symbols of the code")] {
             let row = nothing(Reason::CodeReading, among);
             assert_eq!((row.title.as_str(), row.kind), (title, RowKind::Search));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
+    fn the_map_lists_summaries_first_and_at_most_eight_entries() {
         let anchor = |n: usize| MapAnchor {
             symbol: format!("symbol_{n}"),
             kind: Kind::Function,

@@ -17,7 +17,7 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 /// The maximum number of warnings about files that changed after they were read.
-const TOLD: usize = 4;
+const MAX_WARNINGS: usize = 4;
 
 #[derive(Deserialize)]
 struct ReadFile {
@@ -38,7 +38,7 @@ pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
 /// Returns the lines that are sent with turns anyway, and those of the margin. Lines that a tool read and that the file
 /// no longer contains do not count; the plan warns of them.
-pub(crate) fn taken(
+pub(crate) fn already_sent(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
     already_in: &AlreadyIn,
@@ -46,7 +46,7 @@ pub(crate) fn taken(
 ) -> Result<(SentLines, Margin), Failure> {
     let items = already_in.rows.iter().flat_map(|row| &row.items);
     let (taken, changed) = lines(builder, book, found, items)?;
-    found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
+    found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     let mut margin = Margin::new();
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
         if row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom) {
@@ -82,12 +82,12 @@ fn lines<'i>(
             })
             .flatten();
         let Some(now) = now else { continue };
-        let said = piece.text.lines().count();
+        let line_count = piece.text.lines().count();
         // What was sent was masked where it looked like a secret.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
         // The tool may have added two lines of notes after the text.
-        if same + 2 < said || (same == 0 && said > 0) {
+        if same + 2 < line_count || (same == 0 && line_count > 0) {
             changed.insert(piece.path.clone());
         }
         if let Ok(same) = u32::try_from(same)
@@ -110,7 +110,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
     for (id, name, args) in content.calls() {
         calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
     }
-    let behind = |text: &str, pieces: &mut Vec<SentText>| {
+    let add_attached = |text: &str, pieces: &mut Vec<SentText>| {
         pieces.extend(attachment::attached_texts(text).into_iter().map(|held| SentText {
             path: held.path.to_owned(),
             first: held.lines.map_or(1, |(first, _)| first),
@@ -125,11 +125,11 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
                     let first = read.start_line.unwrap_or(1).max(1);
                     pieces.push(SentText { path: plain(&read.path), first, text: body.clone() });
                 }
-                Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
+                Some(("expand" | "request_code_context", _)) => add_attached(&format!("\n\n{body}"), pieces),
                 // The results of other tools contain no lines of files.
                 Some(_) | None => {}
             },
-            Part::Text { text } if role == Role::User => behind(text, pieces),
+            Part::Text { text } if role == Role::User => add_attached(text, pieces),
             Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => {}
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_messages_hold_pieces() {
+    fn calls_and_messages_contain_texts_of_files() {
         let (mut calls, mut pieces) = (HashMap::new(), Vec::new());
         let call = Part::Call {
             id: "c".into(),

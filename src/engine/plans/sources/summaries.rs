@@ -62,12 +62,12 @@ impl SentSummary {
     pub(crate) fn named_in(&self, question: &str) -> bool {
         let lane = Some(self.summary.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
         let lane = lane.map(|lane| Lane::read(lane).title());
-        lane.iter().chain(&self.tasks).any(|name| names(question, name))
+        lane.iter().chain(&self.tasks).any(|name| contains_name(question, name))
     }
 }
 
 /// Whether a text contains a name as separate words, in any case.
-fn names(text: &str, name: &str) -> bool {
+fn contains_name(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let alone = |at: usize| !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next());
@@ -77,7 +77,7 @@ fn names(text: &str, name: &str) -> bool {
 /// The summaries for one call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
-    pub(crate) going: Vec<SentSummary>,
+    pub(crate) sent: Vec<SentSummary>,
     /// Those that are not valid here.
     pub(crate) stale: Vec<Arc<Summary>>,
     pub(crate) covered: Vec<CoveredTurn>,
@@ -94,7 +94,7 @@ pub(crate) struct SummaryView<'a> {
 impl SummaryView<'_> {
     /// Returns the position of a summary relative to the path. The cost does not depend on how much the summary covers:
     /// everything covered is on one path, so if its last node is on this path, all of its nodes are.
-    pub(crate) fn sight(&self, held: &LoadedSummary) -> SummaryPosition {
+    pub(crate) fn position(&self, held: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
         let tip = held.summary.tip().and_then(|key| tree.by_key(key));
         let Some(tip) = tip.filter(|slot| self.path.get(tree.depth(*slot) as usize) == Some(slot)) else {
@@ -141,7 +141,7 @@ impl SummaryView<'_> {
         let mut at = Some(id);
         let mut seen = HashSet::new();
         while let Some(held) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.summary(id)) {
-            let stale = match self.sight(held).usage(mode) {
+            let stale = match self.position(held).usage(mode) {
                 SummaryUse::Plain => None,
                 SummaryUse::Labelled(why) => Some(why),
                 SummaryUse::Not => {
@@ -175,7 +175,7 @@ fn touches(held: &LoadedSummary, target: &Atom) -> bool {
 /// Returns the summaries that may be sent, in the order in which they were accepted. A summary of another lane replaces
 /// no turns.
 pub(crate) fn choose<'t>(
-    ground: &SummaryView<'_>,
+    view: &SummaryView<'_>,
     branch: &Branch,
     mode: Mode,
     turns: impl Iterator<Item = (Hash, Hash)> + 't,
@@ -183,21 +183,21 @@ pub(crate) fn choose<'t>(
 ) -> Summaries {
     let mut found = Summaries::default();
     for id in &branch.summaries {
-        let Some(newest) = ground.session.summary(*id).map(|held| held.summary.clone()) else { continue };
-        let (going, passed) = ground.usable(*id, mode);
+        let Some(newest) = view.session.summary(*id).map(|held| held.summary.clone()) else { continue };
+        let (sent, passed) = view.usable(*id, mode);
         if passed {
-            found.warnings.push(Warning::SummaryOlder { to: going.as_ref().map(|going| going.summary.turns.1) });
+            found.warnings.push(Warning::SummaryOlder { to: sent.as_ref().map(|sent| sent.summary.turns.1) });
             found.stale.push(newest);
         }
-        let Some(going) = going else { continue };
-        let before = going.summary.parent.filter(|_| !going.elsewhere).and_then(|id| ground.usable(id, mode).0);
-        found.going.extend(before.map(|before| SentSummary { older: true, ..before }));
-        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == going.summary.tip();
+        let Some(sent) = sent else { continue };
+        let before = sent.summary.parent.filter(|_| !sent.elsewhere).and_then(|id| view.usable(id, mode).0);
+        found.sent.extend(before.map(|before| SentSummary { older: true, ..before }));
+        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == sent.summary.tip();
         let tasks = branch.overrides.tasks.iter().filter(ends).map(|task| task.name.clone()).collect();
-        found.going.push(SentSummary { tasks, ..going });
+        found.sent.push(SentSummary { tasks, ..sent });
     }
-    let here = found.going.iter().filter(|going| !going.elsewhere);
-    let held: Vec<&LoadedSummary> = here.filter_map(|going| ground.session.summary(going.summary.id)).collect();
+    let here = found.sent.iter().filter(|sent| !sent.elsewhere);
+    let held: Vec<&LoadedSummary> = here.filter_map(|sent| view.session.summary(sent.summary.id)).collect();
     if held.is_empty() {
         return found;
     }
@@ -239,6 +239,6 @@ pub(crate) fn title(summary: &Summary) -> String {
 }
 
 /// Returns the state that a list shows.
-pub(crate) fn state(ground: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
-    ground.sight(held).state(StalenessLimits::default())
+pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
+    view.position(held).state(StalenessLimits::default())
 }
