@@ -11,17 +11,17 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Paths kept at hand: a few branches between which a person switches.
+/// The number of cached paths: a few branches between which a person switches.
 const KEPT: usize = 4;
 
-/// Facts about a message for retrieval.
+/// What a search of older messages needs to know about a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathNode {
     pub(crate) key: Hash,
     pub(crate) id: NodeId,
     pub(crate) at: i64,
     pub(crate) role: Role,
-    /// It has words that may be sent.
+    /// Whether it has text that may be sent.
     pub(crate) speaks: bool,
 }
 
@@ -32,13 +32,13 @@ impl PathNode {
     }
 }
 
-/// See the module.
+/// The nodes and turns of a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathView {
     pub(crate) slots: Vec<Slot>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) nodes: Arc<Vec<PathNode>>,
-    /// Bytes of all turns before the n-th.
+    /// For each turn, the bytes of all turns before it.
     sums: Vec<u64>,
     /// The lane of each turn, as a number.
     lanes: Vec<LaneNumber>,
@@ -60,7 +60,7 @@ impl LaneNumber {
 }
 
 impl PathView {
-    /// The path from the root to `tip`.
+    /// Returns the path from the root to `tip`.
     pub(crate) fn of(tree: &Tree, tip: Slot) -> Self {
         let slots = tree.path(tip);
         let turns = tree::turns(tree, &slots);
@@ -76,7 +76,7 @@ impl PathView {
         view
     }
 
-    /// One node more at its end.
+    /// Appends one node.
     fn grow(&mut self, tree: &Tree, slot: Slot) {
         let head = tree.head(slot);
         let position = self.slots.len();
@@ -94,7 +94,7 @@ impl PathView {
         Arc::make_mut(&mut self.nodes).push(PathNode::of(head));
     }
 
-    /// Bytes of some turns.
+    /// Returns the bytes of a range of turns.
     pub(crate) fn bytes(&self, tree: &Tree, turns: Range<usize>) -> u64 {
         let Some(last) = turns.end.checked_sub(1).filter(|last| *last >= turns.start) else { return 0 };
         let all = self.sums[last] + size(tree, &self.slots[self.turns[last].nodes.clone()]);
@@ -120,12 +120,12 @@ fn size(tree: &Tree, slots: &[Slot]) -> u64 {
     slots.iter().map(|slot| tree.head(*slot).bytes).sum()
 }
 
-/// The paths last used, the newest first.
+/// A cache of the paths that were used last, newest first.
 #[derive(Default)]
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 
 impl Paths {
-    /// The path to `tip`; extended from its parent's path if that is cached.
+    /// Returns the path to `tip`. If the path to its parent is cached, that one is extended.
     pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
         let Some(tip) = tip else { return Arc::default() };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +159,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Extending a path node by node equals reading it whole.
+        /// Growing a path node by node gives the same result as reading it whole.
         #[test]
         fn grown_is_read(roles in proptest::collection::vec((0_u8..3, 0_usize..4), 1..40)) {
             let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {
