@@ -68,13 +68,13 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 /// tool if a rule for the tool is enough, or else the long command line. None if no rule can approve the call. A star
 /// in a rule matches any text, so a rule cannot stand for exactly one command line with a star.
 fn allow_flag(pending: &PendingApproval) -> Option<String> {
-    let ToolEffect::Run(command) = &pending.deed else { return Some(pending.tool.clone()) };
+    let ToolEffect::Run(command) = &pending.effect else { return Some(pending.tool.clone()) };
     let line = &command.line;
     let whole = format!("{}:{line}", pending.tool);
     let short = line.len() <= 100 && !line.contains(['\n', '\r']);
     let words = if short { [&whole, &pending.tool] } else { [&pending.tool, &whole] };
     let approves =
-        |word: &&&String| decide([parse_allow(word)].iter(), &pending.tool, &pending.deed).0 == Verdict::Allow;
+        |word: &&&String| decide([parse_allow(word)].iter(), &pending.tool, &pending.effect).0 == Verdict::Allow;
     let word = words.iter().find(approves)?;
     Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { pending.tool.clone() })
 }
@@ -82,7 +82,7 @@ fn allow_flag(pending: &PendingApproval) -> Option<String> {
 /// Returns the message about a call that was denied because there is no terminal to ask on.
 fn denial_message(pending: &PendingApproval) -> String {
     let tool = &pending.tool;
-    match (pending.deed.steers(), allow_flag(pending)) {
+    match (pending.effect.steers(), allow_flag(pending)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -98,7 +98,7 @@ fn denial_message(pending: &PendingApproval) -> String {
 
 /// Decides about a call that needs approval. Returns None after Ctrl+C, which stops the turn.
 pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], pending: &PendingApproval) -> Option<Consent> {
-    if decide(rules.iter(), &pending.tool, &pending.deed).0 == Verdict::Allow {
+    if decide(rules.iter(), &pending.tool, &pending.effect).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
@@ -119,7 +119,7 @@ pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], pending: &PendingApproval
 /// Describes everything that the call would do, in lines.
 fn effects(pending: &PendingApproval) -> Vec<String> {
     let mut lines = vec![format!("{} needs approval.", pending.tool)];
-    match &pending.deed {
+    match &pending.effect {
         ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
             lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
@@ -129,7 +129,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
         }
         ToolEffect::Change(changes) => {
             lines.extend(
-                pending.deed.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+                pending.effect.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
             );
             for change in changes {
                 let difference = change.unified(CONTEXT_LINES);
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn the_approval_shows_the_end_of_a_command() {
         let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
-        let deed = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
-        let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
+        let effect = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
+        let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None });
         let wanted = [
             "  $ ls",
             "  $ [199 blank lines]",
@@ -177,13 +177,13 @@ mod tests {
         let long = format!("echo {}; ls", "x".repeat(150));
         let lines = ["ls", "echo 'a b'", "ls | wc", "echo 'a'; ls", "echo *", "echo *; ls", "a\nb", long.as_str()];
         for line in lines {
-            let deed = ToolEffect::Run(Command {
+            let effect = ToolEffect::Run(Command {
                 line: line.into(),
                 folder: String::new(),
                 seconds: 1,
                 protection: Vec::new(),
             });
-            let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+            let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
             let Some(flag) = allow_flag(&pending) else {
                 assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
                 continue;
@@ -192,7 +192,7 @@ mod tests {
             let read = shell_words(&flag);
             assert_eq!(read.len(), 1, "{flag}");
             let rule = parse_allow(&read[0]);
-            assert_eq!(decide([&rule].into_iter(), "run", &pending.deed).0, Verdict::Allow, "{flag} for {line:?}");
+            assert_eq!(decide([&rule].into_iter(), "run", &pending.effect).0, Verdict::Allow, "{flag} for {line:?}");
         }
     }
 

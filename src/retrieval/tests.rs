@@ -1,4 +1,4 @@
-//! Laws of the whole room: branches do not affect one another, the location of postings changes nothing, removed
+//! Laws of the whole module: branches do not affect one another, the location of postings changes nothing, removed
 //! messages are gone, cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};

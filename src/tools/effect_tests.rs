@@ -62,7 +62,7 @@ impl Place {
     }
 
     fn effect(&self, name: &str, args: &serde_json::Value) -> Result<ToolEffect, ToolOutput> {
-        self.space.deed(name, &args.to_string())
+        self.space.effect(name, &args.to_string())
     }
 
     fn write_effect(&self, path: &str, text: &str) -> Result<ToolEffect, ToolOutput> {
@@ -317,11 +317,11 @@ fn own_folders_are_never_written() {
     fs::write(outer.path().join("in/store.db"), "db").unwrap();
     let space = Workspace::open_with_effects(&outer.path().join("in"), 1_000, options).unwrap();
     for path in ["own/config.toml", "own/deep/x", "store.db"] {
-        let out = space.deed("write_file", &json!({"path": path, "text": "x"}).to_string()).unwrap_err();
+        let out = space.effect("write_file", &json!({"path": path, "text": "x"}).to_string()).unwrap_err();
         assert_eq!(out.status, ToolStatus::Refused, "{path}: {}", out.body);
     }
     assert_eq!(fs::read_dir(own).unwrap().count(), 0);
-    let run = space.deed("run", r#"{"line": "true"}"#).unwrap_err();
+    let run = space.effect("run", r#"{"line": "true"}"#).unwrap_err();
     assert!(run.body.contains("own files"), "{}", run.body);
 }
 
@@ -345,7 +345,7 @@ fn read_effects_name_the_target_of_a_link() {
     let looking = Workspace::open(&place.path(""), 1_000).unwrap();
     let effect = place.write_effect("new", "x").unwrap();
     assert_eq!(looking.carry_out("write_file", "", &effect, &[], &SilentObserver).output.status, ToolStatus::Failed);
-    assert!(looking.deed("write_file", r#"{"path": "new", "text": "x"}"#).is_err());
+    assert!(looking.effect("write_file", r#"{"path": "new", "text": "x"}"#).is_err());
     assert!(looking.put_back("new", None, Some("x")).is_err() && !place.path("new").exists());
     assert_eq!(place.space.run("write_file", r#"{"path": "new", "text": "x"}"#, &|| false).status, ToolStatus::Refused);
 }
@@ -423,7 +423,7 @@ fn a_workspace_that_only_reads_changes_nothing() {
     let place = Place::new();
     let reader = Workspace::open(&place.outer.path().join("in"), 10_000).unwrap();
     let (name, args) = ("write_file", json!({"path": "new.txt", "text": "new"}).to_string());
-    let effect = place.space.deed(name, &args).unwrap();
+    let effect = place.space.effect(name, &args).unwrap();
     let done = reader.carry_out(name, &args, &effect, &[], &SilentObserver);
     assert_eq!(done.output, failed(reader.unknown(name)));
     assert!(!place.outer.path().join("in/new.txt").exists());

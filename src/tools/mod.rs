@@ -37,7 +37,7 @@ impl RunTools for Workspace {
         specs
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         self.resolve_effect(name, args).map_err(failed)
     }
 
@@ -45,11 +45,11 @@ impl RunTools for Workspace {
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             _ if watch.cancelled() => ToolOutcome::unchanged(failed(ToolFailure::Cancelled)),
             ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]

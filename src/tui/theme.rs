@@ -1,5 +1,6 @@
-//! Appearance: about twenty inks (roles of text, each with a style read from TOML) and the glyphs.
-//! Not for: choosing the ink of an element; views do that, and they know no colors.
+//! Appearance: about thirty inks, which name what a piece of text means, with a style each, read from TOML; and the
+//! glyphs.
+//! Not for: choosing inks, which views do without knowing colors.
 
 use crate::config::themes::{self, ThemeText};
 use ratatui::style::{Color, Modifier, Style};
@@ -10,7 +11,7 @@ use std::str::FromStr;
 
 macro_rules! inks {
     ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// What a piece of text means.
+        /// The role of a piece of text.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         pub enum Ink { $(#[doc = $doc] $variant,)* }
 
@@ -54,10 +55,10 @@ inks! {
     Ground "ground" "The background; without one, the terminal's own colors are used.",
 }
 
-/// Signs that carry meaning, so that color never does it alone.
+/// Glyphs that carry meaning, so that no meaning depends on color alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
-    /// Only ASCII.
+    /// Whether all glyphs are ASCII.
     pub ascii: bool,
     /// A sticky pin.
     pub pin: &'static str,
@@ -65,33 +66,33 @@ pub struct Glyphs {
     pub lease: &'static str,
     /// Left out.
     pub out: &'static str,
-    /// Put in once.
+    /// Included once.
     pub once: &'static str,
-    /// It went well.
+    /// Success.
     pub ok: &'static str,
-    /// It failed.
+    /// Failure.
     pub fail: &'static str,
-    /// Under way.
+    /// In progress.
     pub running: &'static str,
-    /// A folded thing.
+    /// A folded item.
     pub folded: &'static str,
-    /// An opened thing.
+    /// An expanded item.
     pub opened: &'static str,
-    /// A branch; the current one.
+    /// The current branch.
     pub branch: &'static str,
     /// Another branch.
     pub other: &'static str,
-    /// Marks the current branch at its right.
+    /// Marks the current branch, at its right.
     pub here: &'static str,
     /// Tree lines: a child with siblings after it.
     pub tee: &'static str,
     /// Tree lines: the last child.
     pub corner: &'static str,
-    /// Tree lines: going past.
+    /// Tree lines: a line that passes a row.
     pub pipe: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
-    /// Where a line down meets a rule above it, and one below it.
+    /// Where a vertical line meets a rule above it, and one below it.
     pub joins: (&'static str, &'static str),
     /// The line under a message.
     pub under: &'static str,
@@ -101,29 +102,29 @@ pub struct Glyphs {
     pub empty: &'static str,
     /// Separates facts on a line.
     pub dot: &'static str,
-    /// About.
+    /// Approximately.
     pub about: &'static str,
-    /// It is not the same.
+    /// Unequal.
     pub differs: &'static str,
     /// One number becomes another.
     pub becomes: &'static str,
-    /// More or less by so much.
+    /// Plus or minus.
     pub within: &'static str,
-    /// Something was cut.
+    /// Cut text.
     pub ellipsis: &'static str,
-    /// Something unread.
+    /// Unread.
     pub unread: &'static str,
-    /// A favourite.
+    /// A star.
     pub star: &'static str,
-    /// Around `2/3`.
+    /// The brackets around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
     pub thumb: &'static str,
-    /// Frames.
+    /// The borders of frames.
     pub frame: border::Set<'static>,
 }
 
-const FANCY: Glyphs = Glyphs {
+const UNICODE: Glyphs = Glyphs {
     ascii: false,
     pin: "◆",
     lease: "◇",
@@ -158,7 +159,7 @@ const FANCY: Glyphs = Glyphs {
     frame: border::PLAIN,
 };
 
-const PLAIN: Glyphs = Glyphs {
+const ASCII: Glyphs = Glyphs {
     ascii: true,
     pin: "#",
     lease: "~",
@@ -206,7 +207,7 @@ const PLAIN: Glyphs = Glyphs {
 #[derive(Clone, Debug)]
 pub struct Theme {
     styles: BTreeMap<Ink, Style>,
-    /// The signs.
+    /// The glyphs.
     pub glyphs: Glyphs,
 }
 
@@ -223,7 +224,7 @@ struct Raw {
     reverse: bool,
 }
 
-/// A theme file cannot be used.
+/// Why a theme file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("theme {name}: {why}")]
 pub struct ThemeError {
@@ -232,16 +233,16 @@ pub struct ThemeError {
 }
 
 impl Theme {
-    /// The built-in theme of this name (`none` is `mono`); the dark one for any other name.
+    /// The built-in theme with this name (`none` is `mono`); the dark theme for any other name.
     #[must_use]
     pub fn built_in(name: &str, ascii: bool) -> Self {
         let name = if name == "none" { "mono" } else { name };
         let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
         Self::read(found.0, found.1, ascii)
-            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
+            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
-    /// Reads a theme. What it leaves out stays without a style.
+    /// Parses a theme. Inks that it does not mention have no style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
         let raw: BTreeMap<String, Raw> =
@@ -254,11 +255,11 @@ impl Theme {
             let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
-        Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
+        Ok(Self { styles, glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
-    /// The same, with what it leaves out taken from the built-in theme that suits its ground.
-    fn filled(mut self, ascii: bool) -> Self {
+    /// Adds the missing inks from the built-in theme that suits its background.
+    fn with_missing_inks(mut self, ascii: bool) -> Self {
         let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
                 "light"
@@ -272,17 +273,17 @@ impl Theme {
         self
     }
 
-    /// The same theme in the 256 colors that every terminal has.
+    /// Converts the theme to the 256 colors that every terminal has.
     #[must_use]
     pub fn in_256_colors(mut self) -> Self {
         for style in self.styles.values_mut() {
-            style.fg = style.fg.map(nearest);
-            style.bg = style.bg.map(nearest);
+            style.fg = style.fg.map(nearest_indexed);
+            style.bg = style.bg.map(nearest_indexed);
         }
         self
     }
 
-    /// Whether colors tell things apart; without them signs must.
+    /// Whether the theme has colors; without them, glyphs must distinguish what colors would.
     #[must_use]
     pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
@@ -295,40 +296,40 @@ impl Theme {
     }
 }
 
-/// Where in a theme's text something is wrong.
+/// The position of an error in a theme's text.
 fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
     let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
     format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
 }
 
-/// Whether a ground is light: its luma is above the middle. Channels go to 65,535.
+/// Whether a background is light: its luma is above the middle. Channels range to 65,535.
 #[must_use]
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
     luma > 10_000 * 65_535 / 2
 }
 
-/// All themes there are, and how this terminal shows them.
+/// All available themes, and what the terminal can show.
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
     texts: Vec<ThemeText>,
-    /// The terminal has only 256 colors.
+    /// Whether the terminal has only 256 colors.
     pub few_colors: bool,
-    /// Only ASCII signs.
+    /// Whether only ASCII glyphs are used.
     pub ascii: bool,
-    /// Whether the terminal's ground is light, as far as that is known.
+    /// Whether the terminal's background is light; None if unknown.
     pub light: Option<bool>,
 }
 
 impl Themes {
-    /// From texts.
+    /// Creates the list from theme files.
     #[must_use]
     pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
         Self { texts, few_colors, ascii, light }
     }
 
-    /// Names with what each is for.
+    /// Names of the themes with their descriptions.
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
@@ -341,14 +342,15 @@ impl Themes {
         std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
     }
 
-    /// The theme of a name, where `auto` goes by the ground. One that cannot be read comes with why, and another instead.
+    /// The theme with this name; `auto` depends on the background. A theme that cannot be parsed is replaced, and the
+    /// error is returned with it.
     #[must_use]
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
         let by_ground = if self.light == Some(true) { "light" } else { "dark" };
         let name = if name == "auto" { by_ground } else { name };
         let text = self.texts.iter().find(|theme| theme.name == name);
         let (theme, problem) = match text.map(|theme| Theme::read(name, &theme.text, self.ascii)) {
-            Some(Ok(theme)) => (theme.filled(self.ascii), None),
+            Some(Ok(theme)) => (theme.with_missing_inks(self.ascii), None),
             Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
@@ -357,7 +359,7 @@ impl Themes {
 }
 
 /// The nearest of the 6 × 6 × 6 colors and the 24 grays.
-fn nearest(color: Color) -> Color {
+fn nearest_indexed(color: Color) -> Color {
     let Color::Rgb(r, g, b) = color else { return color };
     let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
     let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
@@ -396,14 +398,14 @@ mod tests {
 
     #[test]
     fn colors_have_neighbors_among_256() {
-        assert_eq!(nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
-        assert_eq!(nearest(Color::Rgb(18, 21, 26)), Color::Indexed(233));
-        assert_eq!(nearest(Color::Rgb(255, 255, 255)), Color::Indexed(231));
-        assert_eq!(nearest(Color::Reset), Color::Reset);
+        assert_eq!(nearest_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(nearest_indexed(Color::Rgb(18, 21, 26)), Color::Indexed(233));
+        assert_eq!(nearest_indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(nearest_indexed(Color::Reset), Color::Reset);
     }
 
     #[test]
-    fn every_theme_knows_every_ink() {
+    fn every_theme_styles_every_ink() {
         for (name, text) in themes::BUILT_IN {
             let theme = Theme::read(name, text, false).unwrap();
             for (ink, key) in NAMES {
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_out_from_their_ground() {
+    fn text_contrasts_with_its_background() {
         let least = |name: &str| if name == "contrast" { 7.0 } else { 3.0 };
         for name in ["dark", "light", "contrast", "sepia"] {
             let theme = Theme::built_in(name, false);
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn own_themes_are_filled_and_faults_have_a_place() {
+    fn own_themes_are_completed_and_errors_have_positions() {
         let own = |text: &str| ThemeText { name: "mine".into(), text: text.into(), own: true };
         let themes = |text: &str| Themes::new(vec![own(text)], false, false, None);
         let (theme, problem) = themes("ground = { bg = \"#ffffff\" }").get("mine");

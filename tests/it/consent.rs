@@ -36,7 +36,7 @@ impl RunTools for MemoryFiles {
         vec![ToolSpec { name: "write".into(), description: "Writes.".into(), parameters }]
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if name == "look" {
             return Ok(ToolEffect::Look { what: "a".into() });
         }
@@ -53,12 +53,12 @@ impl RunTools for MemoryFiles {
         &self,
         _: &str,
         _: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         watch.said("writing\n");
-        let ToolEffect::Change(changes) = deed else {
+        let ToolEffect::Change(changes) = effect else {
             return ToolOutcome::unchanged(tool_output(ToolStatus::Ok, "looked"));
         };
         let change = &changes[0];
@@ -299,7 +299,7 @@ fn control_files_are_approved_one_by_one() {
         let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
         let mut setup = setup(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
         let asking = setup.asked("Write it.");
-        assert!(asking.deed.steers().is_some_and(|(named, _)| named == path));
+        assert!(asking.effect.steers().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
         let refused = setup.client.ask(Request::Turn(TurnRequest::Consent {
             branch: setup.branch,

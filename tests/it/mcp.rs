@@ -443,10 +443,10 @@ fn server_tool_is_planned_approved_and_called() {
     let all = setup.toolbox(ServerAct::List);
     assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");
     let asking = setup.turn("Echo it.", &yes()).expect("it needs approval");
-    let deed = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
+    let effect = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
     assert_eq!(
-        (asking.deed.clone(), asking.args.as_str()),
-        (deed, r#"{"text":"hi there"}"#),
+        (asking.effect.clone(), asking.args.as_str()),
+        (effect, r#"{"text":"hi there"}"#),
         "even a tool that claims to be read-only"
     );
     assert_eq!(setup.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);

@@ -95,7 +95,7 @@ impl Setup {
 
 /// Whether commands can be confined on this machine. Prints a note if not.
 fn can_confine(setup: &Setup) -> bool {
-    let can = setup.bench.tools.as_ref().unwrap().deed("run", "{\"line\":\"true\"}").is_ok();
+    let can = setup.bench.tools.as_ref().unwrap().effect("run", "{\"line\":\"true\"}").is_ok();
     if !can {
         #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
         {

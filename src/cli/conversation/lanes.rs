@@ -27,8 +27,13 @@ fn next(tree: &Tree, branch: &Branch) -> (Lane, bool) {
 pub(super) fn show(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -> Result<(), Stop> {
     let (lane, chosen) = next(&pick::tree(view), branch);
     let from = if chosen { "branch" } else { "path" };
-    let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
-    run.io.either(&value, &lane.word())
+    let name = branch.overrides.policy.as_ref().unwrap_or(&run.config.settings.policy);
+    let alone = run.config.policies.get(name).is_some_and(|policy| policy.keeps_to_lane(chosen));
+    let window = if alone { "lane" } else { "all" };
+    let mut value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
+    value["window"] = window.into();
+    let holds = if alone { "only this lane" } else { "all lanes" };
+    run.io.either(&value, &format!("{} (the window holds {holds})", lane.word()))
 }
 
 /// The state of a lane's summaries.

@@ -162,6 +162,7 @@ impl Case<'_> {
             | Reason::CodeReading
             | Reason::NoCode { .. }
             | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken())),
+            Reason::OutsideLane => self.setting().unwrap_or_else(|| plain(CauseKind::You, &spoken())),
             Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", spoken())),
             Reason::OffPath => plain(CauseKind::Branch, &spoken()),
             Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &spoken()),

@@ -98,7 +98,7 @@ impl Overrides {
             ("server", self.profile != after.profile, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
             ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
-            // Its text is a text of its own.
+            // Its text is separate.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
             ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
             ("focus", self.focus != after.focus, words),

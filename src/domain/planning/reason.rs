@@ -1,7 +1,8 @@
-//! Why an item is included or left out, in one sentence each, and what would include it.
-//! Not for: determining the reason (`context`).
+//! Why an item is included or left out, in one sentence each.
+//! Not for: determining the reason (`context`), or what would include the item (`remedy`).
 
 pub use super::decided_by::DecidedBy;
+pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
@@ -195,6 +196,8 @@ pub enum Reason {
     TooLarge,
     /// Out: in another lane.
     OtherLane,
+    /// Out: in another lane than the only one in the window, which a person chose.
+    OutsideLane,
     /// Out: beyond the newest messages of its lane.
     LaneCount {
         /// Number of those messages.
@@ -288,6 +291,7 @@ impl Reason {
             Self::Unrelated => "Matches too little of your message.".into(),
             Self::TooLarge => "Larger than the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
+            Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
             Self::SoftTarget { tokens } => {
                 format!("Newer or more relevant turns fill the window's {tokens} tokens.")
@@ -350,6 +354,7 @@ impl Reason {
             "foreign_instructions" => "imported system prompt",
             "model_cannot" => "not accepted by model",
             "below_threshold" => "weaker match",
+            "outside_lane" => "not in chosen lane",
             "soft_target" => "window is full",
             "pin_suggested" | "pin_mattered" | "pin_earned" => "suggested pin",
             name => return name.replace('_', " "),
@@ -419,6 +424,7 @@ impl Reason {
             Self::Unrelated => "unrelated",
             Self::TooLarge => "too_large",
             Self::OtherLane => "other_lane",
+            Self::OutsideLane => "outside_lane",
             Self::LaneCount { .. } => "lane_count",
             Self::SoftTarget { .. } => "soft_target",
             Self::LevelFull { .. } => "level_full",
@@ -441,7 +447,7 @@ fn of_file(changed: bool, left: u64) -> String {
 fn touchpoint(rank: u32, because: &str) -> String {
     match because {
         "" => format!("Code that matches this message: number {rank} in the results."),
-        because => format!("Code that matches this message: number {rank}, for {because}."),
+        because => format!("Code that matches this message: number {rank} ({because})."),
     }
 }
 
@@ -469,31 +475,4 @@ fn earned(renewals: u32) -> String {
 
 fn turns_word(n: u32) -> &'static str {
     if n == 1 { "turn" } else { "turns" }
-}
-
-/// What would include an item that is left out, and its price.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Remedy {
-    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
-    pub action: String,
-    /// What it does, as the end of a sentence: "takes the exclusion back".
-    pub does: String,
-    /// Tokens that would have to leave first.
-    pub pushes_out: u32,
-    /// Number of the oldest turns in the window that this would take.
-    pub pushes_turns: u32,
-}
-
-impl Remedy {
-    /// The remedy as a sentence, with the key given by the caller.
-    #[must_use]
-    pub fn sentence(&self, key: &str) -> String {
-        let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; removes no turn".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens over the budget"),
-            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
-        };
-        format!("{key} {}{price}", self.does)
-    }
 }

@@ -328,7 +328,7 @@ pub struct OfferedTool {
 impl OfferedTool {
     /// The effect of a call, as far as is known.
     #[must_use]
-    pub fn deed(&self) -> ToolEffect {
+    pub fn effect(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
         ToolEffect::Foreign { server: self.server.clone(), tool: self.tool.clone(), looks }
     }

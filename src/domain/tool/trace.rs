@@ -252,7 +252,7 @@ pub trait RunTools: Send + Sync {
     ///
     /// # Errors
     /// What the model reads if the call is impossible.
-    fn deed(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
         Ok(ToolEffect::Look { what: String::new() })
     }
 
@@ -263,7 +263,7 @@ pub trait RunTools: Send + Sync {
         &self,
         name: &str,
         args: &str,
-        _deed: &ToolEffect,
+        _effect: &ToolEffect,
         _hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {

@@ -8,8 +8,8 @@ use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
 
 impl Core {
-    /// Reads the configuration again. A fault in it changes nothing.
-    pub(crate) fn read_again(&mut self) -> Result<Answer, Failure> {
+    /// Reads the configuration again. If it is invalid, nothing changes.
+    pub(crate) fn reload_config(&mut self) -> Result<Answer, Failure> {
         let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
         let fresh = read()?;
         let said = sentence(&fresh.changed, &fresh.later);
@@ -44,12 +44,12 @@ impl Core {
     }
 }
 
-/// What changed, and what of it waits for the next start.
+/// Returns a sentence about the changed settings and those of them that apply only after a restart.
 fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();
     if !now.is_empty() {
-        parts.push(format!("Settings read again: {}.", now.join(", ")));
+        parts.push(format!("Settings reloaded: {}.", now.join(", ")));
     }
     if !later.is_empty() {
         parts.push(format!("After a restart: {}.", later.join(", ")));
@@ -66,6 +66,6 @@ mod tests {
         let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(sentence(&[], &[]), "");
         let said = sentence(&words(&["mode", "store"]), &words(&["store"]));
-        assert_eq!(said, "Settings read again: mode. After a restart: store.");
+        assert_eq!(said, "Settings reloaded: mode. After a restart: store.");
     }
 }

@@ -1,5 +1,5 @@
 //! Tools that the engine itself adds to those of the workspace.
-//! Not for: what they do (`code`, `skills`).
+//! Not for: the tools themselves (`code`, `skills`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::ToolEffect;
@@ -7,19 +7,19 @@ use crate::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// Tools that only read.
+/// A group of tools that only read.
 pub(crate) trait LookupTools: Send + Sync {
-    /// The tools on offer now, in a fixed order.
+    /// Returns the tools that are available now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// What a call would look at, empty where the call names nothing; none where the tool is not one of these.
+    /// Returns what a call would read, empty if the call names nothing; `None` if the tool is not part of this group.
     fn target(&self, name: &str, args: &str) -> Option<String>;
 
-    /// Runs one call of these.
+    /// Runs one call.
     fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 }
 
-/// The workspace's tools, followed by added ones.
+/// The workspace's tools, followed by a group of added ones.
 pub(crate) struct WithAdded<T> {
     pub(crate) inner: Arc<dyn RunTools>,
     pub(crate) added: T,
@@ -30,10 +30,10 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         self.inner.specs().into_iter().chain(self.added.specs()).collect()
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         match self.added.target(name, args) {
             Some(what) => Ok(ToolEffect::Look { what }),
-            None => self.inner.deed(name, args),
+            None => self.inner.effect(name, args),
         }
     }
 
@@ -41,13 +41,13 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         match self.added.target(name, args) {
             Some(_) => ToolOutcome::unchanged(self.added.look(name, args, &|| watch.cancelled())),
-            None => self.inner.carry_out(name, args, deed, hunks, watch),
+            None => self.inner.carry_out(name, args, effect, hunks, watch),
         }
     }
 

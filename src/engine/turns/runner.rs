@@ -10,15 +10,15 @@ use crate::domain::tool::trace::{
 use crate::engine::tools::selection::{OWN, specs};
 use std::sync::Arc;
 
-/// The program's own tools and those of servers, as one.
+/// Runs the program's own tools and those of servers.
 pub(crate) struct Runner {
     pub(crate) own: Arc<dyn RunTools>,
     pub(crate) foreign: Arc<dyn ToolServers>,
     pub(crate) offered: Arc<Vec<OfferedTool>>,
     pub(crate) off: Vec<String>,
-    /// Bytes of a result that the model reads.
+    /// The maximum size of a result that the model reads, in bytes.
     pub(crate) limit: usize,
-    /// Bytes of it that are kept where it is longer.
+    /// The maximum size of a longer result that is stored, in bytes.
     pub(crate) keep: usize,
 }
 
@@ -31,7 +31,8 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// The tools that read what is kept of a result, as far as they are not switched off.
+    /// Returns the tools that can read a stored result, in words; `None` if they are switched off or no more is stored
+    /// than is shown.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,
@@ -42,7 +43,8 @@ impl Runner {
         }
     }
 
-    /// Calls a server's tool; of a result that is too long the model reads the ends, and the rest is kept.
+    /// Calls a server's tool. If the result is too long, the model reads its beginning and its end, and the rest is
+    /// stored.
     fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> ToolOutcome {
         let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
             return whole(self.foreign.call(server, tool, args, self.limit, watch));
@@ -78,12 +80,12 @@ impl RunTools for Runner {
         specs(self.own.specs(), &self.offered, &self.off)
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
             }
-            return Ok(tool.deed());
+            return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
             let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
@@ -92,20 +94,20 @@ impl RunTools for Runner {
         if self.is_off(name) {
             return Err(Self::refused(name));
         }
-        self.own.deed(name, args)
+        self.own.effect(name, args)
     }
 
     fn carry_out(
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
-            _ => self.own.carry_out(name, args, deed, hunks, watch),
+            _ => self.own.carry_out(name, args, effect, hunks, watch),
         }
     }
 
@@ -118,7 +120,7 @@ impl RunTools for Runner {
     }
 }
 
-/// A result of which nothing more is kept than the model reads.
+/// Returns the outcome of a result of which no more is stored than the model reads.
 fn whole(output: ToolOutput) -> ToolOutcome {
     let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
     ToolOutcome { cut: back.map(|back| ShortenedResult { back, full: None }), ..ToolOutcome::unchanged(output) }

@@ -360,14 +360,14 @@ fn shown_text(
     collected: OutputBuffer,
     whole: Option<(OutputBuffer, String)>,
 ) -> (String, Option<ShortenedResult>) {
-    let again = "were not kept; run it again through grep, head, or tail to see them";
+    let again = "were not kept; run the command again through grep, head, or tail to see them";
     if !collected.is_cut() {
         return (collected.text(again), None);
     }
     let Some((whole, path)) = whole else {
         return (
             collected.text(again),
-            Some(ShortenedResult { back: "run it again through grep, head, or tail".into(), full: None }),
+            Some(ShortenedResult { back: "run the command again through grep, head, or tail".into(), full: None }),
         );
     };
     let parts = if whole.is_cut() { " except its middle" } else { "" };
@@ -440,9 +440,15 @@ mod tests {
         assert_eq!((all.cut, all.output.body), (None, format!("[exit 0]\n{text}")));
         let lost = answer(collected(200, &text), None, (None, 9), exit());
         let body = &lost.output.body;
-        assert!(body.contains("were not kept; run it again through grep, head, or tail to see them"), "{body}");
+        assert!(
+            body.contains(
+                "were not kept; run the command again through grep, head, or tail to see \
+            them"
+            ),
+            "{body}"
+        );
         assert_eq!(lost.output.full_bytes, 9 + 660);
-        let again = "run it again through grep, head, or tail";
+        let again = "run the command again through grep, head, or tail";
         assert_eq!(lost.cut, Some(ShortenedResult { back: again.into(), full: None }));
         let path = || "output:1".to_owned();
         let kept = answer(collected(200, &text), Some((collected(2_000, &text), path())), (None, 9), exit());

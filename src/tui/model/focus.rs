@@ -1,19 +1,19 @@
 //! The panes of the chat, of which one has the keyboard focus.
 //! Not for: screens over the chat (`screens`), or the size of panes (`panes`).
 
-/// Which pane has the focus.
+/// The pane with the keyboard focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Focus {
-    /// Where the message is typed.
+    /// The composer.
     #[default]
     Composer,
-    /// The messages.
+    /// The conversation.
     Conversation,
-    /// The branch tree.
+    /// The branches panel.
     Branches,
-    /// The tool calls.
+    /// The tools panel.
     Tools,
-    /// What the next call holds.
+    /// The panel of the next request.
     Context,
 }
 

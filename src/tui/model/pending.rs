@@ -1,6 +1,6 @@
-//! The purpose of each pending request, so that its answer goes to the part of the screen that waits for it. Each
-//! family belongs to the screen or the part of the chat whose update handles its answers.
-//! Not for: the effect of answers (`update::answers`).
+//! The purposes of pending requests, by which each answer reaches the part of the screen that waits for it. Each family
+//! belongs to the screen, or the part of the chat, whose update handles its answers.
+//! Not for: handling answers (`update::answers`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
@@ -18,7 +18,7 @@ use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::traces::model::TracePending;
 use std::collections::HashMap;
 
-/// What a request under way was made for.
+/// The purpose of a pending request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pending {
     /// Planning and sending messages.
@@ -39,7 +39,7 @@ pub enum Pending {
     Compare,
     /// The figures of calls.
     Usage,
-    /// The next call under other settings, on this branch.
+    /// The next request under other settings, on this branch.
     WhatIf(BranchId),
     /// The list of calls.
     Calls(CallsPending),
@@ -49,7 +49,7 @@ pub enum Pending {
     Memories(MemoriesPending),
     /// The lists of sessions and models.
     Picker(PickerPending),
-    /// Races and repeated calls.
+    /// Races and replays.
     Race(RacePending),
     /// The exact request.
     RawRequest(RawRequestPending),
@@ -63,25 +63,25 @@ pub enum Pending {
     Tools(ToolsPending),
     /// A tool call.
     Trace(TracePending),
-    /// A change whose answer is only a sentence.
+    /// A change whose answer is only a notice.
     Act,
 }
 
-/// What a request about a session or its branches was made for.
+/// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionPending {
     /// To open or create a session.
     Open,
-    /// To fork a branch and send this draft on the fork.
+    /// To fork a branch and, if there is a draft, send it on the fork.
     Fork(Option<Draft>),
     /// To switch to another branch.
     Switch,
 }
 
-/// What a request about the program was made for.
+/// The purpose of a request about the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProgramPending {
-    /// To read the configuration again. True when a person asked for it.
+    /// To read the configuration again; true if a person asked for it.
     Reload(bool),
     /// To look for servers and report their state.
     Doctor,
@@ -89,24 +89,24 @@ pub enum ProgramPending {
     FolderSettings,
 }
 
-/// The requests under way, by the numbers of their tickets.
+/// The pending requests, by their ticket numbers.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// What each was made for.
+    /// The purpose of each request.
     pub pending: HashMap<u64, Pending>,
-    /// The last number given.
+    /// The last ticket number.
     pub last: u64,
 }
 
 impl Requests {
-    /// Remembers a new request, and returns the number of its ticket.
+    /// Stores the purpose of a new request and returns its ticket number.
     pub fn add(&mut self, pending: Pending) -> u64 {
         self.last += 1;
         self.pending.insert(self.last, pending);
         self.last
     }
 
-    /// Whether such a request is under way.
+    /// Whether a matching request is pending.
     #[must_use]
     pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
         self.pending.values().any(such)

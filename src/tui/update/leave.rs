@@ -1,5 +1,5 @@
-//! Esc and Ctrl+C: what they close, stop, or clear.
-//! Not for: the question before the program ends (`chat::update::quit`).
+//! Handles Esc and Ctrl+C: closes screens and panes, stops answers, takes back or clears messages.
+//! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
@@ -12,10 +12,11 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
-/// The longest time between two presses that belong together, in milliseconds.
-const TWICE: u64 = 1_500;
+/// The maximum time between two related presses, in milliseconds.
+const QUIT_WINDOW_MS: u64 = 1_500;
 
-/// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
+/// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
+/// text.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -36,7 +37,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.close_list() {
         return;
     }
-    if take_back(model, out) || queueing::take_back(model) {
+    if cancel_waiting(model, out) || queueing::unqueue_last(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -58,8 +59,8 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     tour::update::leave(model, out);
 }
 
-/// Cancels a call that waits for its plan. The answer to the call says so.
-fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+/// Cancels a call that waits for its plan. The answer to the call reports it.
+fn cancel_waiting(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
@@ -78,7 +79,8 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Ctrl+C: closes the topmost screen, else stops the answer, else clears the message, else quits at the second press.
+/// Handles Ctrl+C: closes the topmost screen, or else stops the answer, or else clears the message, or else quits at
+/// the second press.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -88,7 +90,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
-            model.composer.put_by();
+            model.composer.move_to_history();
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
@@ -97,7 +99,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
         model.plan.touch(model.now);
         return;
     }
-    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= QUIT_WINDOW_MS) {
         return quit::quit(model);
     }
     model.input.clear_at = Some(model.now);

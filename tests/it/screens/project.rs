@@ -53,7 +53,7 @@ fn rules() -> Vec<Editable> {
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
-            "goes; goes in the next request; for all your projects; 31 est. tokens",
+            "included; included in the next request; for all your projects; 31 est. tokens",
             true,
             outside,
             "Be brief.",
@@ -67,14 +67,14 @@ fn rules() -> Vec<Editable> {
         ),
         thing(
             "AGENTS.md",
-            "goes; goes in the next request; for the workspace; 88 est. tokens; 1 invisible character",
+            "included; included in the next request; for the workspace; 88 est. tokens; 1 invisible character",
             true,
             Editability::Here,
             RULES,
         ),
         thing(
             "src/tui/AGENTS.md",
-            "waits; waits until a file near it is named or touched; for src/tui/; 41 est. tokens",
+            "waiting; waiting until a file near it is named or touched; for src/tui/; 41 est. tokens",
             false,
             Editability::Here,
             "Views are pure.",

@@ -1,6 +1,5 @@
-//! The branch tree in the left panel: its rows are computed when branches change and drawn only where they are visible.
-//! Below it are the ends of the tree that no branch points to, newest first.
-//! Not for: other nodes.
+//! State of the branches panel: the tree of branches and, below it, the newest ends of the message tree without a
+//! branch. Rows are rebuilt when branches change. Not for: other nodes (`screens::tree`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;
@@ -8,56 +7,56 @@ use crate::domain::conversation::tree::Slot;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Ends without a branch that are listed.
+/// How many ends without a branch are listed.
 const ENDS: usize = 24;
 
-/// An end of the tree that no branch stands on.
+/// A leaf of the message tree that is no branch's head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnnamedEnd {
-    /// The last node.
+    /// The leaf.
     pub node: NodeId,
-    /// First words of the last message, unsanitized.
+    /// Beginning of its text, not sanitized.
     pub title: String,
-    /// Messages on its path.
+    /// Number of messages on its path.
     pub messages: u32,
 }
 
-/// One branch in the tree.
+/// A branch in the panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// For each level above, whether a line goes past.
+    /// For each level above, whether a guide line passes this row.
     pub past: Vec<bool>,
-    /// Whether it is the last child of its parent.
+    /// Whether it is its parent's last child.
     pub last: bool,
-    /// Messages on its path.
+    /// Number of messages on its path.
     pub messages: u32,
 }
 
-/// The pane.
+/// The branches panel.
 #[derive(Clone, Debug, Default)]
 pub struct BranchPanel {
-    /// The rows.
+    /// Rows of branches.
     pub rows: Vec<Row>,
-    /// Ends without a branch, at most 24.
+    /// Leaves without a branch, newest first, at most 24.
     pub ends: Vec<UnnamedEnd>,
-    /// How many there are in all.
+    /// Number of all leaves without a branch.
     pub all_ends: usize,
-    /// The selected row; ends count on after the branches.
+    /// Index of the line under the cursor; ends are counted after the branches.
     pub cursor: usize,
-    /// Branches that were put away are shown too.
+    /// Whether archived branches are shown.
     pub archived: bool,
-    /// The leaves among the nodes that are known, and of which session they are.
+    /// The leaves among the first `known` nodes of the session.
     leaves: Vec<Slot>,
     known: usize,
     session: Option<SessionId>,
-    /// The row at the top, where the wheel moved it.
+    /// Index of the top row, if the wheel moved it.
     pub wheeled: Option<usize>,
 }
 
 impl BranchPanel {
-    /// Works the rows out again; the selection stays on its branch.
+    /// Rebuilds the rows. The cursor stays on its branch.
     pub fn rebuild(&mut self, session: &Session) {
         let selected = self.rows.get(self.cursor).map(|row| row.branch);
         let shown: HashSet<BranchId> = session
@@ -88,20 +87,20 @@ impl BranchPanel {
         self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
     }
 
-    /// Another session, or the same one read anew.
+    /// Clears the panel, because another session is open or the same one was loaded again.
     pub fn forget(&mut self) {
         self.rows.clear();
         self.leaves.clear();
         (self.known, self.session) = (0, None);
     }
 
-    /// The selected branch.
+    /// The branch under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<BranchId> {
         self.rows.get(self.cursor).map(|row| row.branch)
     }
 
-    /// Leaves of the tree on which no branch stands.
+    /// Finds the leaves that are no branch's head.
     fn find_ends(&mut self, session: &Session) {
         let tree = &session.tree;
         if self.session != Some(session.card.id) || self.known > tree.len() {
@@ -133,25 +132,25 @@ impl BranchPanel {
         self.ends = listed.collect();
     }
 
-    /// How many lines can be selected.
+    /// Number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() + self.ends.len()
     }
 
-    /// Whether there is nothing.
+    /// Whether there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The selected end without a branch.
+    /// The end without a branch under the cursor.
     #[must_use]
     pub fn selected_end(&self) -> Option<&UnnamedEnd> {
         self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
     }
 
-    /// Selects the row of a branch.
+    /// Moves the cursor to a branch.
     pub fn select(&mut self, branch: BranchId) {
         if let Some(at) = self.rows.iter().position(|row| row.branch == branch) {
             self.cursor = at;

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-/// Messages that are remembered.
+/// How many messages are kept.
 const LIMIT: usize = 100;
 
-/// See the module.
+/// The history of messages.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Oldest first.
+    /// The messages, oldest first.
     texts: Vec<Arc<str>>,
-    /// The message that is shown, while the person walks through them.
+    /// Index of the recalled message, while one is shown.
     shown: Option<usize>,
 }
 
 impl History {
-    /// Adds a message as the newest, unless that is the same.
+    /// Adds a message as the newest, unless it is blank or equals the newest.
     pub fn remember(&mut self, text: &Arc<str>) {
         if !text.trim().is_empty() && self.texts.last() != Some(text) {
             self.texts.push(text.clone());
@@ -26,7 +26,7 @@ impl History {
         }
     }
 
-    /// Puts earlier messages, oldest first, before those of this run of the program.
+    /// Inserts messages of earlier runs of the program, oldest first, before those of this run.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);
         for text in earlier.chain(own).filter(|text| !text.trim().is_empty()) {
@@ -39,19 +39,19 @@ impl History {
         self.shown = None;
     }
 
-    /// Whether one of the messages is shown.
+    /// Whether a message of the history is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// The shown message is another text now.
+    /// Stops recalling, because the text was changed.
     pub fn leave(&mut self) {
         self.shown = None;
     }
 
-    /// Goes to an older message, or to a newer one. `Some(None)` is the place after the newest: the draft. `None`: there is
-    /// no place to go to.
+    /// Moves to an older or a newer message. Returns `Some(None)` after the newest message, where the draft is, and
+    /// None if there is nothing in that direction.
     pub fn step(&mut self, older: bool) -> Option<Option<Arc<str>>> {
         let newest = self.texts.len();
         let next = match (self.shown, older) {

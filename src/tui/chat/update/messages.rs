@@ -1,4 +1,4 @@
-//! Messages whose contents were requested, to be shown, edited, or copied.
+//! Handles loaded contents of messages: stores, edits, or copies them.
 //! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
@@ -12,10 +12,10 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::said;
+use crate::tui::update::effects::show_answer;
 use std::sync::Arc;
 
-/// Takes the answers to requests about messages.
+/// Handles the answers to requests about messages.
 pub(crate) fn answered(
     model: &mut Model,
     pending: MessagePending,
@@ -42,11 +42,11 @@ pub(crate) fn answered(
         (
             P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_) | P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch,
             result,
-        ) => said(model, result),
+        ) => show_answer(model, result),
     }
 }
 
-/// Puts the text of a message into the composer to edit it.
+/// Puts the text of a message into the composer for editing.
 fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
         let text = node.content.plain_text();

@@ -43,7 +43,7 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
     });
 }
 
-/// The plan on the screen says that the required items do not fit: asks what to change.
+/// The displayed plan says that the required items do not fit: asks what to change.
 pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
     let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
     blocked(model, branch, &Failure::user(sentence));

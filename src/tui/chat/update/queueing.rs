@@ -1,6 +1,5 @@
-//! Messages that wait for an answer to end: queued, moved back to the composer, sent, or held after a failure until the
-//! user decides.
-//! Not for: sending with Enter (`ask`).
+//! The queue of messages that wait for an answer to end: queueing, taking back, sending, and holding after a failure.
+//! Not for: sending by Enter (`ask`).
 
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
@@ -15,7 +14,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 
-/// Enter while an answer is coming: the message waits in line. False where it cannot.
+/// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     let may = draft.kind == DraftKind::Message && model.live.contains_key(&branch);
     if may {
@@ -27,8 +26,8 @@ pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     may
 }
 
-/// Another program asks on the branch: the message waits in line until that is over. One that can stand in no line is
-/// asked again at once.
+/// Queues a message until another program has stopped asking on the branch. A draft that cannot be queued is sent again
+/// at once.
 pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
     if draft.kind != DraftKind::Message {
         return ask::ask(model, branch, draft, None, out);
@@ -44,8 +43,9 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     );
 }
 
-/// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
-pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+/// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
+/// none.
+pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
@@ -65,13 +65,13 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     }
 }
 
-/// Takes the newest message that waits back into the composer, before what is written there. False when none waits.
-pub(crate) fn take_back(model: &mut Model) -> bool {
+/// Moves the newest queued message back into the composer, before its text. Returns false if there is none.
+pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     if model.composer.kind() != DraftKind::Message {
         return false;
     }
-    let Some(draft) = model.queue.take_back(branch) else { return false };
+    let Some(draft) = model.queue.unqueue_last(branch) else { return false };
     let written = model.composer.text();
     let text = if written.trim().is_empty() { draft.text.to_string() } else { format!("{}\n\n{written}", draft.text) };
     model.composer.replace(&text, DraftKind::Message);
@@ -81,17 +81,17 @@ pub(crate) fn take_back(model: &mut Model) -> bool {
     true
 }
 
-/// A turn ended: the next message goes, or all are held where it did not end well.
+/// Handles the end of a turn: sends the next message, or holds all if the turn failed or was stopped.
 pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &mut Vec<Cmd>) {
     if well {
         next(model, branch, false, out);
     } else if model.queue.hold(branch) {
         question(model, branch);
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
 }
 
-/// Sends the message that is first in line. False when none may go.
+/// Sends the first queued message. Returns false if none may be sent.
 pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mut Vec<Cmd>) -> bool {
     if model.live.contains_key(&branch) {
         return false;
@@ -101,7 +101,7 @@ pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mu
     true
 }
 
-/// A message that was handed in went, or could not: one of the line is held then, and true comes back.
+/// Handles the answer to a sent draft. If a queued message was refused, holds the queue and returns true.
 pub(crate) fn refused(
     model: &mut Model,
     branch: BranchId,
@@ -111,7 +111,7 @@ pub(crate) fn refused(
 ) -> bool {
     let ours = model.queue.is_sending(branch, draft);
     match result {
-        Ok(_) => drop(model.queue.went(branch, draft)),
+        Ok(_) => drop(model.queue.remove_sent(branch, draft)),
         Err(why) if ours => {
             model.queue.hold(branch);
             let text = format!("Queued message not sent: {}", why.what);
@@ -119,11 +119,11 @@ pub(crate) fn refused(
         }
         Err(_) => {}
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
     ours && result.is_err()
 }
 
-/// What becomes of messages in line after an answer that failed or was stopped.
+/// Asks what to do with queued messages after an answer failed or was stopped.
 fn question(model: &mut Model, branch: BranchId) {
     if model.branch().is_none_or(|here| here.id != branch) || !model.layers.is_empty() {
         return;
@@ -143,25 +143,25 @@ fn question(model: &mut Model, branch: BranchId) {
     });
 }
 
-/// The beginning of a message, in one line.
+/// The beginning of a message, on one line.
 fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     line.chars().take(60).collect()
 }
 
-/// Takes a message in line back, or says that none waits.
+/// Moves the newest queued message back into the composer, or tells that there is none.
 pub(crate) fn take(model: &mut Model) {
-    if !take_back(model) {
+    if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
 }
 
-/// What is kept of a branch that is not stood on changes with its line.
-fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+/// Saves the unsent text of a branch that is not current, after its queue changed.
+fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
-        let text = composing::unsent(model, branch, &model.composer.left_on(branch));
-        if !model.composer.is_kept(branch, &text) {
-            model.composer.was_kept(branch, text.clone());
+        let text = composing::unsent(model, branch, &model.composer.unsent_on(branch));
+        if !model.composer.is_saved(branch, &text) {
+            model.composer.mark_saved(branch, text.clone());
             crate::tui::update::effects::send(
                 model,
                 Request::Branch(BranchRequest::KeepDraft { branch, text }),

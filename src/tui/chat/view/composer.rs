@@ -1,5 +1,5 @@
-//! The composer: settings of the next request, the text, and key hints; completions above it; the notice line.
-//! Not for: editing (the text area does that).
+//! Draws the composer: what will be sent, the text, the keys, the completions above it, and the notice.
+//! Not for: editing (`chat::model::composer`).
 
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -17,7 +17,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-/// Rows of text the composer wants, at most a third of the screen.
+/// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     let most = (area.height / 3).max(1);
     let room = usize::from(area.width.saturating_sub(5).max(1));
@@ -32,7 +32,7 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     rows.max(1)
 }
 
-/// Draws a rule with what the message will be, room for a notice of so many rows, the words, and the keys.
+/// Draws a rule with facts about the message, `notice` empty rows for a notice, the text, and the keys.
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     let mut inside = area;
@@ -55,7 +55,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
     look.model.composer.area().render(room, buf);
     if !focus {
-        calm(look, room, buf);
+        hide_cursor(look, room, buf);
     }
     if look.model.composer.is_empty() {
         let key = look.key(Action::Leave);
@@ -66,7 +66,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
 }
 
-/// The list over the composer while a command or a name is typed. Drawn last, so that nothing crosses it.
+/// Draws the completions of a command or a name above the composer. Called last, so that nothing is drawn over them.
 pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     if focus && look.model.composer.listing() {
@@ -76,8 +76,8 @@ pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Without the focus there is no cursor.
-fn calm(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
+/// Hides the text cursor while the composer does not have the focus.
+fn hide_cursor(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
     let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
 }
@@ -129,7 +129,7 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
     line
 }
 
-/// The files that go with the message.
+/// The attached files.
 fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
     let files: Vec<String> =
@@ -141,7 +141,7 @@ fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     }
 }
 
-/// A draft that waits or is being made.
+/// A summary that is being written, or a draft that waits.
 fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let branch = look.model.branch()?.id;
     let drafts = &look.model.drafts;
@@ -155,7 +155,7 @@ fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-/// What can be done where the focus is.
+/// The actions hinted for the focused pane.
 fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
@@ -233,7 +233,7 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
     line
 }
 
-/// The key that counts where the focus is, short: `^f`.
+/// The key of an action in the focused pane, in its short form such as `^F`.
 fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
         return look.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
@@ -246,21 +246,21 @@ fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     })
 }
 
-/// The rows that a command may become, or the one whose arguments are being typed.
+/// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
 fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
-    // A refusal stands where the row would: it says the usage itself.
+    // A refusal is shown there instead, since it contains the usage.
     let quiet = list.is_empty() && look.model.status.shown().is_none();
-    let told = if quiet { slash::hint(line) } else { None };
-    list.extend(told);
+    let usage_row = if quiet { slash::hint(line) } else { None };
+    list.extend(usage_row);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
     if rows == 0 {
         return;
     }
-    let title = u16::from(told.is_none() && below.y > rows);
+    let title = u16::from(usage_row.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let cursor = look.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
@@ -284,21 +284,21 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
         let pad = (widest + 2).saturating_sub(line.width()).max(2);
         let room = usize::from(place.width).saturating_sub(line.width() + pad);
-        let does = if told.is_some() { row.sentence.as_str() } else { row.short() };
+        let does = if usage_row.is_some() { row.sentence.as_str() } else { row.short() };
         line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, look.theme.glyphs.ellipsis)));
         paint::line(look.theme, &line, place, buf);
-        if at == cursor && told.is_none() {
+        if at == cursor && usage_row.is_none() {
             paint::select(look.theme, place, buf);
         }
     }
 }
 
-/// `function  src/a.rs:12`: what a symbol is, and where.
+/// Kind and place of a symbol: `function  src/a.rs:12`
 fn place_of(named: &NamedSymbol) -> String {
     format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
 }
 
-/// The list of names while one is typed, over the composer.
+/// Draws the list of names that complete a mention, above the composer.
 fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
     let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
@@ -306,7 +306,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         return;
     }
     let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let page = usize::from(rows - note.min(rows));
     let from = (popup.cursor + 1).saturating_sub(page);
     let mut places = area.rows();
@@ -330,7 +330,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// The newest sentence for the person, on as many rows as there are; its end is cut where it is longer.
+/// Draws the current notice on as many rows as the area has; a longer one is cut at its end.
 pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = look.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
@@ -338,7 +338,8 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let (words, tail) =
+        (TextRows::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
@@ -352,10 +353,10 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How many rows the newest sentence would like, up to three; none where there is none.
+/// How many rows the current notice would use, up to three; 0 without a notice.
 pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(said) = model.status.shown() else { return 0 };
-    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();
     u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
 }
 

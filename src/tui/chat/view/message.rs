@@ -1,5 +1,5 @@
-//! One message as rows: its header, its body, and the lines below it; and the running turn.
-//! Not for: the position of the rows (`conversation`).
+//! Builds the rows of one message: its header, its body, and its footer; and of the open turn.
+//! Not for: scrolling (`conversation`).
 
 use super::block::Block;
 use super::tools;
@@ -18,7 +18,7 @@ use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
 use crate::tui::text::matches;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -26,19 +26,19 @@ use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
 use crate::tui::view::{ViewContext, paint};
 use std::rc::Rc;
 
-/// Bytes of a folded long message of a person or a tool.
+/// How many bytes of a long user message are shown while it is folded.
 const FOLD_BYTES: usize = 6_000;
-/// Rows of a folded long message.
+/// How many rows of a long user message are shown while it is folded.
 const FOLD_ROWS: usize = 40;
-/// Lines of a block of code over which an answer shows half of them only.
+/// Code blocks with more lines than this are folded to half of it in an answer.
 const FOLD_CODE: usize = 60;
-/// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
+/// How many bytes of an expanded tool result are shown; the list of tool calls has the rest.
 const TOOL_BYTES: usize = 200_000;
 
-/// So wide that no row of a searched text wraps.
+/// A width at which no row of a searched text wraps.
 const SEARCHED_WIDTH: usize = 100_000;
 
-/// What blocks are made from.
+/// What blocks are built from.
 pub(crate) struct BlockBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) session: &'a Session,
@@ -47,7 +47,7 @@ pub(crate) struct BlockBuilder<'a> {
 }
 
 impl BlockBuilder<'_> {
-    /// How many blocks there are: the messages, and the open or failed turn.
+    /// Number of blocks: the messages of the path, and one for the open or failed turn.
     pub(crate) fn count(&self) -> usize {
         self.model.conversation.path.len() + usize::from(self.tail_there())
     }
@@ -59,7 +59,7 @@ impl BlockBuilder<'_> {
             || !self.model.queue.of(branch).is_empty()
     }
 
-    /// The block at a place.
+    /// Builds the block at an index.
     pub(crate) fn block(&self, at: usize, cache: &mut Cache) -> Block {
         match self.model.conversation.path.get(at) {
             Some(slot) => self.message(at, *slot, cache),
@@ -141,7 +141,8 @@ impl BlockBuilder<'_> {
         line.push(ink, &format!("{sign}{left} "));
     }
 
-    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`, only of what is known, and as much of it as fits.
+    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: those that are known, shortened to
+    /// fit.
     fn account(&self, run: &RunCard, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
@@ -170,14 +171,14 @@ impl BlockBuilder<'_> {
                 return Rc::default();
             }
             let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
-            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+            return Rc::new(TextRows::plain(&preview, width, Ink::Dim));
         };
         let opened = self.opened(head);
         let of = CacheKey::Body(head.id, head.content, opened);
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
     }
 
-    /// The text of a message as it is searched: what is on the screen once the message is expanded.
+    /// The text of a message that is searched: what is shown when the message is expanded.
     pub(crate) fn searched_text(&self, head: &NodeHead, content: &Content) -> String {
         matches::words(&self.wrap(head, content, true, SEARCHED_WIDTH))
     }
@@ -198,7 +199,7 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -212,7 +213,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// How many results of this message's calls stand below it.
+    /// Number of results below this message that answer its tool calls.
     fn answered(&self, head: &NodeHead) -> usize {
         let Some(mut at) = self.session.tree.slot(head.id) else { return 0 };
         let mut count = 0;
@@ -233,7 +234,7 @@ impl BlockBuilder<'_> {
         let line = format!("{sign} thinking{}{} characters", self.dot(), text::number(chars));
         let mut rows = vec![Line::of(Ink::Dim, &line)];
         if opened {
-            rows.extend(Flow::plain(thought, width, Ink::Dim));
+            rows.extend(TextRows::plain(thought, width, Ink::Dim));
         }
         rows
     }
@@ -292,8 +293,8 @@ impl BlockBuilder<'_> {
         }
         let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
         if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
-            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
-            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+            rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
@@ -318,7 +319,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// `└ Light added 5 items, 612 tokens · Ctrl+O shows them`
+    /// What the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
@@ -340,10 +341,10 @@ impl BlockBuilder<'_> {
         }
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
-            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !words.is_empty() {
-                    rows.extend(Flow::plain(words, width, ink));
+                    rows.extend(TextRows::plain(words, width, ink));
                 }
             }
             block.own(rows);
@@ -352,7 +353,7 @@ impl BlockBuilder<'_> {
         block
     }
 
-    /// The messages that wait in line.
+    /// The queued messages.
     fn queued(&self, branch: BranchId, block: &mut Block) {
         let width = usize::from(self.width);
         let all = self.model.queue.of(branch);
@@ -370,9 +371,9 @@ impl BlockBuilder<'_> {
         if !all.is_empty() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
-            let held = self.model.queue.held(branch);
+            let held = self.model.queue.is_held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
+            block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
     }
 
@@ -380,7 +381,7 @@ impl BlockBuilder<'_> {
         let width = usize::from(self.width);
         if !live.user.is_empty() {
             block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
-            let of = CacheKey::Held(live.user.as_ptr().addr(), live.user.len());
+            let of = CacheKey::Address(live.user.as_ptr().addr(), live.user.len());
             block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
             block.own(vec![Line::new()]);
         }
@@ -395,12 +396,12 @@ impl BlockBuilder<'_> {
         let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
         calls.reverse();
         block.own(calls);
-        block.own(tools::at_work(self.model, live, width));
+        block.own(tools::running_output(self.model, live, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
             let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
-            block.own(Flow::plain(&words, width, Ink::Warn));
+            block.own(TextRows::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
     }
@@ -434,7 +435,7 @@ impl BlockBuilder<'_> {
         header
     }
 
-    /// The words so far: closed blocks are drawn once, only the last one is drawn again.
+    /// Appends the streamed text. Finished Markdown blocks are laid out once; only the last block is laid out again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
         let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
         let stale = |g: &GrowingRows| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
@@ -452,24 +453,24 @@ impl BlockBuilder<'_> {
         ViewContext { theme: self.theme, model: self.model }.markdown()
     }
 
-    /// How what is folded is opened.
+    /// Names the key that unfolds a message.
     fn opens(&self) -> String {
         let key = self.model.keys.key_of(Action::FoldMessage);
         key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
     }
 
-    /// The rows of words in Markdown; long code is folded unless all is opened.
+    /// The rows of a Markdown text; long code blocks are folded unless `opened`.
     fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
         if words.trim().is_empty() {
             return Vec::new();
         }
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
-        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+        TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
 }
 
-/// The first `bytes` bytes, or a little less.
+/// The longest prefix of at most `bytes` bytes that ends at a character boundary.
 fn prefix(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

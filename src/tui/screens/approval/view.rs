@@ -1,4 +1,4 @@
-//! A tool call that needs approval, with its complete effect, below the conversation that led to it.
+//! Draws a tool call that needs approval, with everything that it would do, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -6,7 +6,7 @@ use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -14,10 +14,10 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// On a lower terminal it takes everything.
+/// Below this height of the terminal, the screen covers all of it.
 const LEAST_HEIGHT: u16 = 18;
 
-/// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
+/// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -27,8 +27,8 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
-    let title = format!("{} needs approval", display_name(&ask.asking.tool));
+    paint::clear(area, buf);
+    let title = format!("{} needs approval", display_name(&ask.pending.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -53,10 +53,11 @@ pub(crate) fn draw(
     ((rows.len(), page), starts)
 }
 
-/// Rows at the foot of the terminal: as many as it fills; two thirds of them where it has to be scrolled, all where there are few.
+/// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
+/// low terminal.
 pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
-    // Title, keys, and an answer to a key that did nothing.
+    // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
         height @ ..LEAST_HEIGHT => height,
@@ -65,12 +66,12 @@ pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
     }
 }
 
-/// All rows, where what would be done ends among them, and where each hunk begins.
+/// All rows, the number of rows after which the effect of the call is complete, and the row on which each hunk begins.
 fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.asking.deed else { break };
+        let ToolEffect::Change(changes) = &ask.pending.effect else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -85,7 +86,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     (rows, end, starts)
 }
 
-/// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
+/// Draws the last rows of the effect at the bottom until they have been scrolled to. Returns the area above them.
 fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
@@ -114,41 +115,45 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
 }
 
-/// What stands above the changes: for a command, all there is; and where what would be done ends in it.
+/// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
-    if let Some(rule) = &ask.asking.rule {
+    if let Some(rule) = &ask.pending.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
-        rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.asking.deed {
+    match &ask.pending.effect {
         ToolEffect::Run(command) => {
-            rows.extend(Flow::plain(&headed("Run this command", &command.line), width, Ink::Dim));
+            rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
             rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
-            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
             for line in &command.protection {
-                rows.extend(Flow::plain(line, width, Ink::Dim));
+                rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }
         ToolEffect::Foreign { server, tool, looks } => {
             // Above the call: its arguments may fill the screen.
-            rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
+            rows.extend(TextRows::plain(
+                &format!("Call a tool of the MCP server {server}. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
-                rows.extend(Flow::plain(says, width, Ink::Text));
+                rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = laid_out(&ask.asking.args);
+            let args = laid_out(&ask.pending.args);
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
-        ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Look { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
@@ -159,9 +164,9 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             };
             let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
-            rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.deed.steers() {
-                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            rows.extend(TextRows::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.pending.effect.steers() {
+                rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }
     }
@@ -169,22 +174,22 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     (rows, end)
 }
 
-/// Words over a text, with how long it is where that is not seen at once.
+/// A heading for a text, with the text's length if that is not obvious.
 fn headed(words: &str, text: &str) -> String {
     length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
 }
 
-/// A text of which nothing can hide.
+/// Wraps a text so that no part of it can be hidden.
 fn whole(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
 
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
-    Flow::plain(&row.to_text(), width, ink)
+    TextRows::plain(&row.to_text(), width, ink)
 }
 
-/// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
+/// Pretty-prints JSON arguments without changing their strings; text that is not JSON is returned unchanged.
 fn laid_out(args: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(args);
     read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
@@ -197,7 +202,7 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
         _ => "changed",
     };
     let mut rows = vec![Line::new()];
-    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows.extend(TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
     rows
 }
 
@@ -212,7 +217,7 @@ fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
     if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
 }
 
-/// A hunk with the lines around it, all of them whole.
+/// A hunk with the lines around it, none of them cut.
 fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);

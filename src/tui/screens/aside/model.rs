@@ -1,39 +1,39 @@
-//! A side question and its answer, beside the chat.
-//! Not for: sending it (`update`).
+//! State of the side question's pane.
+//! Not for: asking the question (`update`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
 
-/// See the module.
+/// A side question and its answer, beside the chat.
 #[derive(Clone, Debug)]
 pub struct AsidePane {
-    /// The branch in whose context it is asked.
+    /// The branch whose context is sent with the question.
     pub branch: BranchId,
-    /// The question, unsanitized.
+    /// The question, not sanitized.
     pub question: String,
-    /// The ticket of what was asked.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// Its call, once it is made.
+    /// The run of the call, once it is made.
     pub run: Option<RunId>,
-    /// The answer so far, unsanitized, state block included.
+    /// The answer so far, not sanitized, including its state block.
     pub text: String,
-    /// Tokens so far.
+    /// Estimated tokens of the answer so far.
     pub tokens: u32,
-    /// Millionths of a dollar so far.
+    /// Cost so far, in millionths of a dollar.
     pub cost: Option<u64>,
-    /// Its card, once it is over.
+    /// The finished run.
     pub card: Option<Box<RunCard>>,
-    /// Why it failed, where it did.
+    /// Why the call failed.
     pub failure: Option<Failure>,
-    /// Rows scrolled past.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
 }
 
 impl AsidePane {
-    /// A question that is about to be asked.
+    /// Creates the pane for a question that is being sent.
     #[must_use]
     pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl AsidePane {
         }
     }
 
-    /// Scrolls.
+    /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
         let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);

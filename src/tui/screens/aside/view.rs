@@ -1,4 +1,4 @@
-//! A side question and its answer, at the right of the chat, or over the whole chat if there is no room beside it.
+//! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
 //! ┌ Side question (not saved) ───┐
@@ -6,7 +6,7 @@
 //! │ What does that word mean?    │
 //! │ gpt-4.1-mini · 1,204 in …    │
 //! │ It means …                   │
-//! └ b keep as a branch  Esc leave┘
+//! └ b keep as a branch  Esc discard ┘
 //! ```
 //! Not for: the keys (`update`).
 
@@ -15,7 +15,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the chat stays in view beside it.
-const BESIDE: u16 = 90;
+/// From this width on, the chat stays visible beside the pane.
+const MIN_WIDTH_BESIDE: u16 = 90;
 
-/// Draws it. Gives the rows that it has, and those that there is room for.
+/// Draws the pane. Returns its number of rows and the height of its view.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     pane: &AsidePane,
@@ -34,9 +34,9 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    let width = if area.width >= BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
+    let width = if area.width >= MIN_WIDTH_BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
     let inside = look.frame(title, true, place, buf);
     if place.height >= 2 {
@@ -49,9 +49,9 @@ pub(crate) fn draw(
     let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);
     let mut rows = vec![Line::of(Ink::You, "you")];
-    rows.extend(Flow::plain(pane.question.trim(), wide, Ink::Text));
+    rows.extend(TextRows::plain(pane.question.trim(), wide, Ink::Text));
     rows.push(Line::new());
-    rows.extend(Flow::plain(&account(look, pane), wide, Ink::Dim));
+    rows.extend(TextRows::plain(&account(look, pane), wide, Ink::Dim));
     rows.push(Line::new());
     let over = pane.card.is_some();
     let words = if over {
@@ -60,9 +60,9 @@ pub(crate) fn draw(
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
     let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
-    rows.extend(cache.rows(of, room, || Flow::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
+    rows.extend(cache.rows(of, room, || TextRows::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
     if let Some(failure) = &pane.failure {
-        rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
+        rows.extend(TextRows::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     (rows.len(), height)
 }
 
-/// What it took, or how far it is.
+/// Model, tokens, and cost of the call, or its progress.
 fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));

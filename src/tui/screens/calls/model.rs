@@ -1,4 +1,4 @@
-//! The calls of a session, the two calls being compared, and their differences.
+//! State of the call history, of the comparison of two calls, and of an item's history.
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::RunId;
@@ -9,26 +9,26 @@ use crate::tui::model::list::shift;
 /// The list of calls.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// They, newest first.
+    /// The calls, newest first.
     pub cards: Vec<RunCard>,
-    /// They are being read.
+    /// Whether they are being loaded.
     pub loading: bool,
-    /// The selected one.
+    /// Index of the call under the cursor.
     pub cursor: usize,
-    /// The one that was taken to be compared with another.
+    /// The call that is marked for comparing.
     pub chosen: Option<RunId>,
-    /// The one to select once they are there.
+    /// The call to move the cursor to once the list is loaded.
     pub wanted: Option<RunId>,
 }
 
 impl Calls {
-    /// An empty list that is being read.
+    /// Creates an empty list that is being loaded.
     #[must_use]
     pub fn new() -> Self {
         Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
     }
 
-    /// Takes calls in, oldest first; the selection stays on its call.
+    /// Stores the calls, given oldest first. The cursor stays on its call.
     pub fn fill(&mut self, mut cards: Vec<RunCard>) {
         let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
         cards.reverse();
@@ -37,8 +37,8 @@ impl Calls {
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// Takes a call in that began or changed.
-    pub fn put(&mut self, card: &RunCard) {
+    /// Adds a call that began, or updates one that changed.
+    pub fn upsert(&mut self, card: &RunCard) {
         match self.cards.iter_mut().find(|known| known.id == card.id) {
             Some(known) => *known = card.clone(),
             None if !self.loading => {
@@ -49,18 +49,18 @@ impl Calls {
         }
     }
 
-    /// The selected call.
+    /// The call under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&RunCard> {
         self.cards.get(self.cursor)
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
     }
 
-    /// Takes the selected call to be compared with another, or no longer.
+    /// Marks the call under the cursor for comparing, or unmarks it.
     pub fn choose(&mut self) {
         let id = self.selected().map(|card| card.id);
         self.chosen = if self.chosen == id { None } else { id };
@@ -73,34 +73,34 @@ impl Default for Calls {
     }
 }
 
-/// One line of what differs.
+/// One line in the list of differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// A kind of difference, how many there are, and what they add in tokens.
+    /// Heading of a kind of difference, with the number of items and the tokens that they add.
     Kind(DiffKind, usize, i64),
-    /// One of them.
+    /// An item that differs, by its index in the diff's `deltas`.
     Delta(usize),
 }
 
-/// What differs between two calls, on the screen.
+/// The differences between the plans of two calls.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    /// It; none while it is worked out.
+    /// The differences; None while they are computed.
     pub diff: Option<Box<PlanDiff>>,
-    /// The ticket of what was asked.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// The lines.
+    /// Lines of the list.
     pub entries: Vec<Entry>,
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// Rows of the detail that are scrolled past.
+    /// Rows of the detail that are scrolled off its top.
     pub scroll: usize,
-    /// Rows the list had when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: u16,
 }
 
 impl DiffView {
-    /// Takes a difference in.
+    /// Stores the differences and builds the list.
     pub fn show(&mut self, diff: Box<PlanDiff>) {
         self.entries.clear();
         for kind in DiffKind::ALL {
@@ -116,7 +116,7 @@ impl DiffView {
         self.scroll = 0;
     }
 
-    /// The selected difference.
+    /// The difference under the cursor; None on a heading.
     #[must_use]
     pub fn selected(&self) -> Option<&ItemDiff> {
         match self.entries.get(self.cursor)? {
@@ -125,7 +125,7 @@ impl DiffView {
         }
     }
 
-    /// Moves the selection, past headings.
+    /// Moves the cursor by `by` lines, skipping headings.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
         self.scroll = 0;
@@ -140,25 +140,25 @@ impl DiffView {
     }
 }
 
-/// An item over the calls of a branch, to be read.
+/// The history of an item over the calls of a branch.
 #[derive(Clone, Debug)]
 pub struct HistoryScreen {
-    /// It.
+    /// The history.
     pub history: Box<ItemHistory>,
-    /// Rows scrolled past.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
 }
 
 impl HistoryScreen {
-    /// Scrolls.
+    /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
 
-/// What a request of these screens was made for.
+/// The purpose of a request of these screens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallsPending {
     /// To list the calls.

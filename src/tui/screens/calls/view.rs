@@ -1,18 +1,18 @@
-//! The call history, newest first, with the selected call in full below it. Two calls can be compared.
+//! Draws the call history, newest first, with the details of the call under the cursor below.
 //! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Keys with their descriptions, as many as fit into `width` columns.
 pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -27,7 +27,7 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width:
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
-        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
     let below = inside.height.saturating_sub(4).min(7);
@@ -67,7 +67,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
         paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
         if look.model.status.shown().is_some() {
-            paint::wipe(rule, buf);
+            paint::clear(rule, buf);
             crate::tui::chat::view::composer::notice(look, rule, buf);
         }
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
@@ -114,7 +114,7 @@ fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
-/// Tokens of the prompt: what the server said, else the estimate.
+/// Tokens of the prompt, with their label: the server's count, or else the estimate.
 fn prompt(card: &RunCard) -> (u64, &'static str) {
     match card.usage.prompt {
         Some(n) => (u64::from(n), "actual"),
@@ -122,7 +122,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
     }
 }
 
-/// First words of what was asked, and which round of tools it was.
+/// First words of the question, with the round of tool calls if it is not the first.
 fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
@@ -137,24 +137,24 @@ fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
 fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let words = asked(look, card);
-    let mut rows: Vec<Line> = Flow::plain(&words, room, Ink::Text).into_iter().take(2).collect();
+    let mut rows: Vec<Line> = TextRows::plain(&words, room, Ink::Text).into_iter().take(2).collect();
     let mut facts = vec![card.status.name().to_owned(), format!("{} / {}", card.profile, card.model)];
     facts.push(format!("policy {}", card.policy));
     facts.push(format!("mode {}", card.mode.title()));
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
-    rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+    rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
     let mut sums = vec![format!("prompt {} tokens {label}", text::number(tokens))];
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
     sums.extend(card.uses.map(|uses| uses.to_text()));
-    rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
-    rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
-    rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));
-    for told in &card.diagnostics {
-        rows.extend(Flow::plain(&told.what, room, Ink::Warn));
-        rows.extend(Flow::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+    rows.extend(TextRows::plain(&sums.join(&dot), room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
+    rows.extend(card.error.iter().flat_map(|error| TextRows::plain(error, room, Ink::Danger)));
+    for diagnostic in &card.diagnostics {
+        rows.extend(TextRows::plain(&diagnostic.what, room, Ink::Warn));
+        rows.extend(TextRows::plain(&diagnostic.raw, room, Ink::Dim).into_iter().take(4));
     }
     rows
 }

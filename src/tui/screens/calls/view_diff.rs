@@ -1,11 +1,11 @@
-//! The differences between two calls: rows by kind of difference, each with its cause, and the selected row in full
-//! beside or below them; and the history of an item over a branch's calls.
+//! Draws the differences between two calls, grouped by kind, each with its cause, and the details of the one under the
+//! cursor; also the history of an item over the calls of a branch.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
 //! │ 3 rows (630 est. tokens) go in both, as before               │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns: one below the other
+//! │ entered 1                            +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
@@ -18,19 +18,19 @@ use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Stays of an item that the overlay shows, the newest first.
-const LATELY: usize = 3;
-/// Rows of the head.
+/// How many spans of an item's history the request overlay shows, newest first.
+const RECENT_SPANS: usize = 3;
+/// Height of the head, in rows.
 const HEAD: u16 = 3;
 
-/// How many rows of the screen the list has.
+/// Height of the list, in rows.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(crate::tui::view::layout::inside(area)).0.height
 }
@@ -47,7 +47,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
@@ -64,11 +64,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let (list, detail) = split(inside);
     if view.entries.is_empty() {
         let words = "Every item is included or left out as before.";
-        return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+        return paint::lines(look.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
-    let rows = full(look, delta, usize::from(detail.width).max(1));
+    let rows = detail_rows(look, delta, usize::from(detail.width).max(1));
     let scroll = view.scroll.min(rows.len().saturating_sub(1));
     if detail.width == inside.width && !detail.is_empty() {
         let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
@@ -76,7 +76,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
         paint::lines(look.theme, rows.iter().skip(scroll), below, buf);
     } else {
-        paint::beside(look.theme, detail, buf);
+        paint::left_rule(look.theme, detail, buf);
         paint::lines(look.theme, rows.iter().skip(scroll), detail, buf);
     }
 }
@@ -86,7 +86,7 @@ fn title(look: &ViewContext<'_>, diff: &PlanDiff) -> String {
     format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
 }
 
-/// `main 14:02`, or `the next call on main`.
+/// Names a call: `main 14:02`, or `the next call on main`.
 fn named(look: &ViewContext<'_>, call: &CallRef) -> String {
     match call.at {
         Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
@@ -121,7 +121,7 @@ fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     if area.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: area.y + 1, height: 1, ..area };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     if area.height > 2 {
@@ -186,54 +186,59 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// All that is known of one difference.
-fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
+/// The details of a difference: what changed, its causes, and the reasons before and after.
+fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
-    let mut rows = Flow::plain(&delta.title, room, Ink::Text);
+    let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
-    rows.extend(Flow::plain(&words, room, Ink::Dim));
+    rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
-        rows.extend(because(look, cause, room));
+        rows.extend(cause_rows(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No known action or rule caused this.", room, Ink::Dim));
+        rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
-            rows.extend(Flow::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
         }
     }
     rows
 }
 
-/// `by you: You pinned it. (14:02)`
-fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+/// A cause: `by you: You pinned it. (14:02)`
+fn cause_rows(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
-    Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
+    TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
     place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
-/// How an item went in the newest calls, for the overlay's detail.
-pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+/// How the newest calls sent an item, for the details in the request overlay.
+pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
-    for stay in history.stays.iter().rev().take(LATELY) {
+    for stay in history.stays.iter().rev().take(RECENT_SPANS) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
         let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
-        rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
 
-/// An item over the calls of a branch. Gives its rows, and how many there was room for.
-pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
-    let history = &tale.history;
+/// The history of an item. Returns its rows and the visible rows.
+pub(crate) fn draw_history(
+    look: &ViewContext<'_>,
+    screen: &HistoryScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
+    paint::clear(area, buf);
+    let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
@@ -243,17 +248,17 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
         let words = [(Action::Leave, "leave")];
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
-    let rows = story(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
-    let from = tale.scroll.min(rows.len().saturating_sub(page));
+    let from = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
     (rows.len(), page)
 }
 
-/// The whole story, the newest first.
-fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+/// The whole history, newest first.
+fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
@@ -261,11 +266,11 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
-        rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
+        rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
-        rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
+        rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
-            rows.extend(because(look, cause, room));
+            rows.extend(cause_rows(look, cause, room));
         }
         rows.push(Line::new());
     }
@@ -273,12 +278,12 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
-        rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+        rows.extend(TextRows::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
     }
     rows
 }
 
-/// `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
+/// The heading of a span: `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
 fn span(stay: &ItemInCall, when: &dyn Fn(i64) -> String) -> String {
     let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
     let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));

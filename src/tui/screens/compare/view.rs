@@ -1,10 +1,10 @@
-//! Two branches side by side from where they diverge: their messages, their tools, and their cost.
+//! Draws two branches side by side from where they diverge: their messages, calls, and cost.
 //!
 //! ```text
 //! ┌ main and retry ────────────────────────────────────┐
 //! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 est. tokens · mode …      │
-//! │ ▸ main             │   retry                       │   below 100 columns: one of the two
+//! │ ▸ main             │   retry                       │   below 100 columns one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
 //! └ keys ──────────────────────────────────────────────┘
@@ -15,7 +15,7 @@ use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -23,13 +23,13 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the two stand side by side.
-const BESIDE: u16 = 100;
-/// Rows of a side that are laid out after the selected turn.
+/// From this width on, both sides are visible.
+const MIN_WIDTH_BESIDE: u16 = 100;
+/// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
         |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
@@ -48,17 +48,17 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
     }
     if inside.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: inside.y + 1, height: 1, ..inside };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
-    if body.width >= BESIDE {
+    if body.width >= MIN_WIDTH_BESIDE {
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
         column(look, view, compared, (0, false), cache, left, buf);
-        paint::beside(look.theme, right, buf);
+        paint::left_rule(look.theme, right, buf);
         column(look, view, compared, (1, false), cache, right, buf);
     } else {
         column(look, view, compared, (view.side, true), cache, body, buf);
@@ -134,7 +134,7 @@ fn column(
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     let mut rows = vec![heading];
-    rows.extend(Flow::plain(&figures(look, side), room, Ink::Dim));
+    rows.extend(TextRows::plain(&figures(look, side), room, Ink::Dim));
     rows.push(Line::new());
     let above = rows.len().min(usize::from(area.height));
     paint::lines(look.theme, &rows, area, buf);
@@ -148,11 +148,11 @@ fn column(
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is one at all.
+/// The turns of a side from the cursor on, and whether there are any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
+        return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
@@ -161,7 +161,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
-            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
         for said in &turn.messages {
             let (ink, who) = match said.role {
@@ -172,9 +172,9 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                Flow::drawn(&said.text, room, Ink::Text, look.markdown())
+                TextRows::drawn(&said.text, room, Ink::Text, look.markdown())
             } else {
-                Flow::plain(said.text.trim_end(), room, Ink::Text)
+                TextRows::plain(said.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());
@@ -189,7 +189,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
     (rows, true)
 }
 
-/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+/// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(look: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tokens", text::number(side.prompt)));

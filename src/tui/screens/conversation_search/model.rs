@@ -1,9 +1,9 @@
 //! The search text while it is typed.
 //! Not for: its matches (`chat::model::search`).
 
-/// See the module.
+/// The search line.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearchScreen {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
 }

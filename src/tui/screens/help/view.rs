@@ -1,20 +1,20 @@
-//! The list of all keys, generated from the key table.
+//! Draws the list of all keys, generated from the key table.
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Columns of the keys.
+/// Width of the column with the keys.
 const KEYS: usize = 24;
 
-/// What the text area itself does with keys that the table leaves to it.
+/// Keys that the text area handles itself, because the key table leaves them to it.
 const WRITING: [(&str, &str); 8] = [
     ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
     ("Ctrl+←, Ctrl+→", "Move one word back or forward; Alt+B and Alt+F too."),
@@ -26,7 +26,7 @@ const WRITING: [(&str, &str); 8] = [
     ("Shift + movement key", "Select."),
 ];
 
-/// What people want to do, with the actions that do it.
+/// Common tasks, with the actions that do them.
 const TASKS: &[(&str, &[Action])] = &[
     ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
     (
@@ -96,19 +96,19 @@ fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     rows
 }
 
-/// A heading: with a capital letter.
+/// The title with a capital first letter.
 fn capitalized(title: &str) -> String {
     let mut letters = title.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Keys, and beside them what they do, on as many rows as it takes.
+/// One entry: the keys, and beside or below them what they do, wrapped.
 fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let room = width.saturating_sub(KEYS + 4);
     let taken = text::width(keys);
     let beside = taken <= KEYS && room >= 24;
     let mut rows = Vec::new();
-    let words = Flow::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
+    let words = TextRows::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
     let indent = if beside { KEYS + 3 } else { 5 };
     let mut first = Line::of(Ink::Accent, &format!("  {keys}"));
     let mut words = words.into_iter();
@@ -121,9 +121,9 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     rows
 }
 
-/// Gives how far it can be scrolled at most.
+/// Draws the list. Returns the largest scroll position.
 pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
         let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];

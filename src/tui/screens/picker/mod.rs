@@ -1,5 +1,5 @@
-//! Lists that are filtered by typing: sessions, models, actions.
-//! Not for: lists with more than names.
+//! A list that is filtered by typing: sessions, models, actions, and others.
+//! Not for: lists with more than one line per entry.
 
 pub mod model;
 pub(crate) mod update;
@@ -41,7 +41,7 @@ impl Screen for Picker {
 
     fn line_changed(&mut self) -> Outcome {
         self.cursor = 0;
-        self.sift();
+        self.apply_filter();
         Outcome::Then(update::filter_changed)
     }
 

@@ -1,5 +1,5 @@
-//! A list that is filtered by typing: sessions, models, all actions.
-//! Not for: the effect of a choice (`update`).
+//! State of a list that is filtered by typing.
+//! Not for: the effect of choosing an entry (`update`).
 
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
@@ -8,110 +8,110 @@ use crate::tui::model::fuzzy::{Fuzzy, Score};
 use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
-/// What the list is of.
+/// What a list contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Sessions.
     Sessions,
     /// Models.
     Models,
-    /// Models with which a stored call can be made again.
+    /// Models to repeat a stored call with.
     ReplayModels(RunId),
-    /// Items that can be left out of a stored call.
+    /// Items to leave out when a stored call is repeated.
     ReplayItems,
     /// Memories.
     Memories,
-    /// Messages with a name or a star.
+    /// Named and starred messages.
     Labels,
-    /// Themes: the selected one is shown.
+    /// Themes; the one under the cursor is previewed.
     Themes,
-    /// Rules about calls to tools.
+    /// Rules about tool calls.
     Rules,
-    /// Actions.
+    /// All actions.
     Palette,
-    /// What can be copied of a message.
+    /// Parts of a message that can be copied.
     Copies,
 }
 
-/// What choosing an entry means.
+/// The effect of choosing an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// Open a session.
+    /// Opens a session.
     Session(SessionId),
-    /// Ask a model.
+    /// Sets the model of the branch.
     Model {
-        /// Of which profile.
+        /// Name of the profile.
         profile: String,
-        /// Its name.
+        /// Name of the model.
         model: String,
     },
-    /// Make a call again without this.
+    /// Repeats a call without an item.
     Without(RunId, Atom),
-    /// Confirm a memory.
+    /// Confirms a memory.
     Memory(MemoryId),
-    /// Go to a message.
+    /// Goes to a message.
     Message(NodeId),
-    /// Take a theme.
+    /// Sets the theme.
     Theme(String),
-    /// Copy this text.
+    /// Copies this text.
     Copy(Arc<str>),
-    /// Copy the turn of this message.
+    /// Copies the turn of this message.
     CopyTurn(NodeId),
-    /// Copy the branch as Markdown.
+    /// Copies the branch as Markdown.
     CopyBranch,
-    /// A rule about calls to tools.
+    /// A rule about tool calls; choosing it has no effect.
     Rule(RuleScope, Rule),
-    /// Do it.
+    /// Runs an action.
     Action(Action),
-    /// Nothing can be done with it; Enter shows these words.
+    /// Shows these words, for an entry that cannot be chosen.
     Explain(String),
 }
 
-/// One entry.
+/// An entry of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// What is read first, unsanitized.
+    /// The label, not sanitized.
     pub label: String,
-    /// What stands at its right or under it, unsanitized.
+    /// The detail at its right, not sanitized.
     pub detail: String,
-    /// What choosing it means.
+    /// The effect of choosing it.
     pub choice: Choice,
 }
 
-/// One row of the list on the screen.
+/// A row of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerRow {
     /// A heading.
     Heading(&'static str),
-    /// The entry at this place among those shown.
+    /// An entry, by its index in `shown`.
     Entry(usize),
 }
 
-/// The list.
+/// A list that is filtered by typing.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    /// What of.
+    /// What the list contains.
     pub kind: Kind,
     /// All entries.
     pub entries: Vec<Entry>,
-    /// What was typed.
+    /// The typed filter.
     pub filter: String,
-    /// Entries that match, by place; the best first.
+    /// Indices of the matching entries, best match first.
     pub shown: Vec<usize>,
-    /// Of each of them the letters of its label that match, counted in characters; may be missing.
+    /// For each of `shown`, the character positions of its label that match; may be shorter than `shown`.
     pub marks: Vec<Vec<usize>>,
-    /// The selected one among them.
+    /// Index in `shown` of the entry under the cursor.
     pub cursor: usize,
-    /// Headings, each before the entry at this place; shown while nothing is typed.
+    /// Headings with the index of the entry that each precedes; shown while the filter is empty.
     pub headings: Vec<(usize, &'static str)>,
-    /// An answer is awaited.
+    /// Whether an answer is pending.
     pub loading: bool,
-    /// The newest request for it.
+    /// Ticket of the newest request.
     pub ticket: u64,
 }
 
 impl Picker {
-    /// An empty list.
+    /// Creates an empty list.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Picker {
         }
     }
 
-    /// All actions, each once: `recent` ones first, the others by their groups.
+    /// Creates the list of all actions: `recent` ones first, then the others by group.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
@@ -149,7 +149,7 @@ impl Picker {
         picker
     }
 
-    /// What the list shows from top to bottom: headings, and places among the shown entries.
+    /// Rows of the list from top to bottom.
     #[must_use]
     pub fn rows(&self) -> Vec<PickerRow> {
         let typed = !self.filter.trim().is_empty();
@@ -159,15 +159,15 @@ impl Picker {
         rows.collect()
     }
 
-    /// Takes entries in.
+    /// Stores the entries and applies the filter.
     pub fn fill(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
         self.loading = false;
-        self.sift();
+        self.apply_filter();
     }
 
-    /// Works out what matches, the best first. Sessions come sifted by the store already.
-    pub fn sift(&mut self) {
+    /// Applies the filter, best matches first. Sessions are filtered by the store instead.
+    pub fn apply_filter(&mut self) {
         self.marks.clear();
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
             self.shown = (0..self.entries.len()).collect();
@@ -177,7 +177,7 @@ impl Picker {
             let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
             let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
             found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
-            // Among many sentences scattered letters are found nearly everywhere; such hits would bury what is meant.
+            // Scattered letters match most long sentences, so matches far below the best one are dropped.
             let best = found.first().map_or(0, |(score, ..)| *score);
             found.retain(|(score, ..)| score * 3 >= best * 2);
             (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
@@ -185,15 +185,15 @@ impl Picker {
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
-    /// The selected entry.
+    /// The entry under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&Entry> {
         self.shown.get(self.cursor).and_then(|at| self.entries.get(*at))
     }
 }
 
-/// How well an entry fits: by its name, which counts twice, else by its whole label, else with its detail and an action's
-/// whole sentence.
+/// Scores an entry and returns the matching positions of its label. Its name counts twice, then its whole label, then
+/// its label with its detail and the action's sentence, which counts half.
 fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
     if let Some((score, marks)) = fuzzy.find(name) {
@@ -209,14 +209,14 @@ fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     Some((score / 2, marks))
 }
 
-/// Whether the letters of `wanted` stand in `text` in this order, in any case.
+/// Whether the letters of `wanted` occur in `text` in this order, ignoring case and spaces.
 #[must_use]
 pub fn matches(text: &str, wanted: &str) -> bool {
     let mut letters = text.chars().flat_map(char::to_lowercase);
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))
 }
 
-/// What a request of a list was made for.
+/// The purpose of a request of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerPending {
     /// To list sessions.
@@ -233,13 +233,13 @@ mod tests {
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = wanted.to_owned();
-        picker.sift();
+        picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
         (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
     }
 
     #[test]
-    fn the_palette_finds_what_is_meant_and_little_else() {
+    fn the_palette_finds_the_action_and_few_others() {
         for (wanted, name) in [
             ("theme", "theme"),
             ("thm", "theme"),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_stands_once_under_its_heading_and_recent_ones_first() {
+    fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
         let mut picker = Picker::palette(&Keymap::built_in(), &recent);
         assert_eq!(picker.entries.len(), Action::ALL.len());
@@ -281,15 +281,15 @@ mod tests {
             }
         }
         picker.filter = "fork".into();
-        picker.sift();
+        picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "headings stand in whole lists");
     }
 
     #[test]
-    fn letters_that_match_are_known() {
+    fn matching_letters_are_recorded() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
-        picker.sift();
+        picker.apply_filter();
         assert_eq!(picker.marks[0], [0, 1, 2]);
     }
 }

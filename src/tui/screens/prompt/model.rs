@@ -1,40 +1,40 @@
-//! A text input of one line, and its purpose.
+//! State of a prompt for one line of text, and the purpose of the line.
 //! Not for: longer texts (`text_editor`).
 
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};
 
-/// What a typed line is for.
+/// The purpose of a typed line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// A branch's name.
+    /// The new name of a branch.
     RenameBranch(BranchId),
-    /// A session's title.
+    /// The new title of a session; None is the current session.
     RenameSession(Option<SessionId>),
-    /// A new session's title.
+    /// The title of a new session.
     NewSession,
-    /// A new memory, perhaps with its kind and a colon before it.
+    /// A new memory, optionally with its kind and a colon before it.
     Remember,
-    /// Other words for a memory.
+    /// The new text of a memory.
     EditMemory(MemoryId),
-    /// The name of a copy of this policy.
+    /// The name for a copy of this policy.
     CopyPolicy(String),
-    /// The file for what the store could not take.
+    /// The file to save what the store could not write.
     SaveUnsaved,
-    /// A message's name.
+    /// The name of a message.
     Label(NodeId),
-    /// What looking at code keeps to on the branch stood on.
+    /// The focus of the code search on the current branch.
     Focus,
-    /// Why a call to a tool that waits there is refused.
+    /// The reason for denying the pending tool call with this index on a branch.
     Refuse(BranchId, usize),
 }
 
-/// A line to type.
+/// A prompt for one line of text.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// Its title.
+    /// Title of the prompt.
     pub title: String,
-    /// What was typed.
+    /// The typed text.
     pub text: String,
-    /// What it is for.
+    /// What the text is for.
     pub purpose: Purpose,
 }

@@ -1,4 +1,4 @@
-//! A question: its explanation, and the effect of each choice.
+//! State of a question: its text and the effect of each choice.
 //! Not for: carrying out a choice (`update`).
 
 use crate::domain::base::hash::Hash;
@@ -8,70 +8,70 @@ use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::tui::model::keys::Action;
 
-/// What a choice in a question does.
+/// The effect of a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Ask for a file for what the store could not take.
+    /// Asks for a file to save what the store could not write.
     SaveUnsaved,
-    /// Quit, whatever is lost.
+    /// Quits, even if something is lost.
     Leave,
-    /// Leave the tour.
+    /// Leaves the tour.
     LeaveTour,
-    /// Only closes the question.
+    /// Closes the question.
     Close,
     /// Runs an action.
     Run(Action),
-    /// Runs a line that begins with a slash.
+    /// Runs a slash command.
     Command(String),
-    /// Forks the branch and sends the draft there.
+    /// Forks the branch and sends the draft on the fork.
     ForkAndSend(BranchId, Draft),
-    /// Asks for another answer to this message.
+    /// Generates another answer to this message.
     Regenerate(NodeId),
-    /// Sends the draft when the open turn has ended.
+    /// Sends the draft once the open turn has ended.
     Wait(BranchId, Draft),
-    /// Sends what waits in line.
+    /// Sends the next queued message.
     SendQueued(BranchId),
-    /// Sets the prompt budget.
+    /// Sets the budget of the branch.
     Budget(u32),
-    /// Takes another policy.
+    /// Sets the policy of the branch.
     Policy(String),
-    /// Takes pins off.
+    /// Removes pins.
     Unpin(Vec<Atom>),
     /// Opens the list of models.
     Models,
-    /// Deletes a session for good.
+    /// Deletes a session permanently.
     DeleteSession(SessionId),
-    /// Throws the draft of a summary away.
+    /// Discards the draft of a summary.
     RejectDraft(BranchId),
-    /// Has the draft on the screen written anew.
+    /// Writes the shown summary draft again.
     Redraft,
-    /// Leaves an edited text as it was before.
+    /// Discards the changes of an edited text.
     Forget,
-    /// Makes a stored call again as it was.
+    /// Repeats a stored call unchanged.
     Replay(RunId),
-    /// Chooses a model to make it again with.
+    /// Chooses a model to repeat a call with.
     ReplayModel(RunId),
-    /// Chooses an item to leave out of it.
+    /// Chooses an item to leave out of a repeated call.
     ReplayWithout(RunId),
-    /// Trusts the folder or not.
+    /// Trusts the folder, or stops trusting it.
     Trust(bool),
-    /// Uses the servers that the folder's file of this digest names, or not.
+    /// Allows the MCP servers named in the folder's file with this digest, or not.
     FolderServers(Hash, bool),
-    /// Uses the folder's settings of this digest, or not.
+    /// Allows the folder's settings with this digest, or not.
     FolderSettings(Hash, bool),
-    /// Does the call that waits there, and what fits the rule from now on.
+    /// Approves the pending tool call and adds a rule that allows matching calls.
     Always(BranchId, usize, RuleScope, Rule),
 }
 
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Its title.
+    /// Title of the question.
     pub title: String,
-    /// What there is to know.
+    /// Paragraphs of the question's text.
     pub words: Vec<String>,
-    /// The choices: a key, words, what it does.
+    /// The choices: a key, a label, and the effect.
     pub choices: Vec<(char, String, Act)>,
-    /// The selected choice.
+    /// Index of the choice under the cursor.
     pub cursor: usize,
 }

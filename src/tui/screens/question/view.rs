@@ -1,9 +1,9 @@
-//! A question in a box, with its choices below.
+//! Draws a question in a box with its choices below.
 //! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
 use crate::tui::text::Line;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
@@ -14,7 +14,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, question: &Question, area: Rect, buf:
     let room = usize::from(width.saturating_sub(4)).max(1);
     let mut rows = Vec::new();
     for words in &question.words {
-        rows.extend(Flow::plain(words, room, Ink::Text));
+        rows.extend(TextRows::plain(words, room, Ink::Text));
     }
     rows.push(Line::new());
     let first = rows.len();
@@ -25,8 +25,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, question: &Question, area: Rect, buf:
         rows.push(line);
     }
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
-    let place = paint::middle(area, width, height);
-    paint::wipe(place, buf);
+    let place = paint::centered(area, width, height);
+    paint::clear(place, buf);
     let inside = look.frame(Line::of(Ink::Warn, &question.title), true, place, buf);
     let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };

@@ -1,55 +1,55 @@
-//! The search over all messages: the typed text, the results, the selected result; and the places to return to.
-//! Not for: querying the store, or the keys (`update`).
+//! State of the search over all messages, and the places that a person can return to.
+//! Not for: searching (the engine) or the keys (`update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::search::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
-/// Places that are remembered.
-const PLACES: usize = 50;
+/// How many places are kept.
+const MAX_PLACES: usize = 50;
 
-/// Where a person was before a jump.
+/// A place that a person can return to after a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReturnPoint {
-    /// In which session.
+    /// The session.
     pub session: SessionId,
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// At which message; none is the composer.
+    /// The selected message; None if the composer had the focus.
     pub node: Option<NodeId>,
-    /// Where the view stood.
+    /// The scroll position of the conversation.
     pub place: ScrollAnchor,
 }
 
-/// Remembers a place, unless it is the last one remembered.
+/// Adds a place, unless it is the last one already; drops the oldest if there are too many.
 pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);
-        if places.len() > PLACES {
+        if places.len() > MAX_PLACES {
             places.remove(0);
         }
     }
 }
 
-/// The search.
+/// The search over all messages.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScreen {
-    /// What was typed.
+    /// The typed query.
     pub line: String,
-    /// What was found.
+    /// The messages found.
     pub found: FoundMessages,
-    /// The selected message.
+    /// Index of the message under the cursor.
     pub cursor: usize,
-    /// An answer is awaited.
+    /// Whether an answer is pending.
     pub loading: bool,
-    /// The newest request.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// Messages that there was room for, when last drawn.
+    /// How many messages fit, as last drawn.
     pub page: usize,
 }
 
 impl SearchScreen {
-    /// Takes in what was found.
+    /// Stores the messages found. The cursor stays on its message unless it is at the top.
     pub fn fill(&mut self, found: FoundMessages) {
         self.loading = false;
         let before = self.selected().map(|message| message.node);
@@ -58,20 +58,20 @@ impl SearchScreen {
         self.cursor = if self.cursor == 0 { 0 } else { again.unwrap_or(0) };
     }
 
-    /// The selected message.
+    /// The message under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&FoundMessage> {
         self.found.messages.get(self.cursor)
     }
 }
 
-/// What a request of the search was made for.
+/// The purpose of a request of the search.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SearchPending {
     /// To find messages.
     Find,
     /// To open a session and go to this message.
     GoTo(NodeId),
-    /// To open a session and return to where the person was.
+    /// To open a session and return to a place.
     Return(ReturnPoint),
 }

@@ -1,5 +1,4 @@
-//! Summaries on the screen: waiting drafts, the draft being written, a draft beside its sources, and the list of
-//! summaries.
+//! State of the summaries: drafts that wait or are being written, the screen of a draft, and the list of summaries.
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
@@ -9,38 +8,38 @@ use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A summary that is being made.
+/// A summary that is being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingSummary {
-    /// Its first and last turn.
+    /// Numbers of its first and last turn.
     pub turns: (u32, u32),
-    /// Who writes it.
+    /// The author of the summary.
     pub by: SummaryAuthor,
-    /// Parts that are written, and of how many.
+    /// How many parts are written, and of how many.
     pub parts: (u32, u32),
-    /// Tokens of the present part so far.
+    /// Estimated tokens of the current part so far.
     pub tokens: u32,
 }
 
-/// A summary of a part of the program that is being made.
+/// A module summary that is being written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingModuleSummary {
-    /// On which branch.
+    /// The branch it was requested on.
     pub branch: BranchId,
     /// The folder or file.
     pub path: String,
-    /// Who writes it.
+    /// The author of the summary.
     pub by: SummaryAuthor,
-    /// Files that are read, and of how many.
+    /// How many files are read, and of how many.
     pub files: (usize, usize),
-    /// Tokens of the model's text so far.
+    /// Estimated tokens of the model's text so far.
     pub tokens: u32,
-    /// A person stopped it.
+    /// Whether a person stopped it.
     pub stopping: bool,
 }
 
 impl PendingModuleSummary {
-    /// `summing up src/engine: 61 files read, 120 est. tokens so far`
+    /// Describes its progress: `summarizing src/engine: 120 est. tokens so far`
     #[must_use]
     pub fn words(&self) -> String {
         let path = &self.path;
@@ -56,68 +55,68 @@ impl PendingModuleSummary {
     }
 }
 
-/// What is known of drafts, branch by branch.
+/// Drafts and module summaries, across branches.
 #[derive(Clone, Debug, Default)]
 pub struct Drafts {
-    /// Those that wait.
+    /// Drafts that wait for a person, by branch.
     pub waiting: HashMap<BranchId, Arc<SummaryDraft>>,
-    /// Those that are being made.
+    /// Summaries that are being written, by branch.
     pub making: HashMap<BranchId, PendingSummary>,
-    /// Summaries of parts of the program that are being made, by the tickets of what asked for them.
+    /// Module summaries that are being written, by the tickets of their requests.
     pub parts: BTreeMap<u64, PendingModuleSummary>,
-    /// What was said last about a draft that nobody asked for.
-    pub said: Option<String>,
+    /// The last notice about an automatic draft.
+    pub last_notice: Option<String>,
 }
 
-/// A part of the screen with a draft.
+/// A part of the draft screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Part {
     /// The draft's text.
     #[default]
     Draft,
-    /// Its sources.
+    /// The sources of the draft.
     Sources,
-    /// What it keeps and what it dropped.
+    /// The facts that the draft keeps word for word, and those it is missing.
     Items,
 }
 
-/// One line of the items.
+/// A line in the list of facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
-    /// Kept word for word, by its place.
+    /// A sentence kept word for word, by its index.
     Kept(usize),
-    /// Dropped, by its place.
+    /// A missing fact, by its index.
     Dropped(usize),
 }
 
-/// A draft beside its sources.
+/// The screen of a draft beside its sources.
 #[derive(Clone, Debug)]
 pub struct DraftScreen {
-    /// On which branch.
+    /// The branch of the draft.
     pub branch: BranchId,
-    /// The draft; none while the first is made.
+    /// The draft; None while the first one is being written.
     pub draft: Option<Arc<SummaryDraft>>,
-    /// The part that keys move in.
+    /// The part with the focus.
     pub part: Part,
-    /// Of the two texts the one that is shown where there is room for one.
+    /// Which of the two texts is shown if only one fits.
     pub text: Part,
-    /// The selected item.
+    /// Index of the fact under the cursor.
     pub cursor: usize,
-    /// Rows of the draft that are scrolled past.
+    /// Rows of the draft scrolled off its top.
     pub draft_scroll: usize,
-    /// The same of the sources.
+    /// Rows of the sources scrolled off their top.
     pub source_scroll: usize,
-    /// The sources are to be scrolled to the selected item.
+    /// Whether the sources are scrolled to the fact under the cursor.
     pub follow: bool,
-    /// Rows of the draft, of the sources, and rows of a page, when last drawn.
+    /// Rows of the draft, rows of the sources, and height of the focused part, as last drawn.
     pub seen: (usize, usize, usize),
 }
 
 impl DraftScreen {
-    /// A screen for a branch, with its draft where there is one.
+    /// Creates the screen for a branch, with its draft if there is one.
     #[must_use]
     pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
-        let mut desk = Self {
+        let mut screen = Self {
             branch,
             draft: None,
             part: Part::Draft,
@@ -129,12 +128,12 @@ impl DraftScreen {
             seen: (0, 0, 1),
         };
         if let Some(draft) = draft {
-            desk.show(draft);
+            screen.show(draft);
         }
-        desk
+        screen
     }
 
-    /// Takes a draft in. The selection stays on what was kept, or goes to the next item that was dropped.
+    /// Shows a draft. The cursor stays on a kept sentence, or moves on to the next missing fact.
     pub fn show(&mut self, draft: Arc<SummaryDraft>) {
         let selected = self.selected();
         let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
@@ -153,13 +152,13 @@ impl DraftScreen {
         self.follow = true;
     }
 
-    /// How many items there are.
+    /// Number of facts in the list.
     #[must_use]
     pub fn items(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.summary.kept.len() + draft.dropped.len())
     }
 
-    /// The item at a place of the list: what is kept first, then what was dropped.
+    /// The fact at an index of the list: kept sentences first, then missing facts.
     #[must_use]
     pub fn item(&self, at: usize) -> Option<Item> {
         let draft = self.draft.as_ref()?;
@@ -170,13 +169,13 @@ impl DraftScreen {
         (at - kept < draft.dropped.len()).then(|| Item::Dropped(at - kept))
     }
 
-    /// The selected item.
+    /// The fact under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<Item> {
         self.item(self.cursor)
     }
 
-    /// The selected item where it was dropped.
+    /// The fact under the cursor if it is missing in the draft.
     #[must_use]
     pub fn dropped(&self) -> Option<&MissingFact> {
         match self.selected()? {
@@ -185,28 +184,28 @@ impl DraftScreen {
         }
     }
 
-    /// How many of the dropped items may matter: those stand first.
+    /// Number of missing facts that may matter; these come first.
     #[must_use]
-    pub fn salient(&self) -> usize {
+    pub fn salient_count(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
     }
 
-    /// Goes to the next part, or the one before.
-    pub fn turn(&mut self, step: i64) {
+    /// Moves the focus to the next part, or the previous one if `step` is negative.
+    pub fn focus_next(&mut self, step: i64) {
         let ring = [Part::Draft, Part::Sources, Part::Items];
         let here = ring.iter().position(|part| *part == self.part).unwrap_or(0);
-        self.look_at(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
+        self.focus_part(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
     }
 
-    /// Goes to a part.
-    pub fn look_at(&mut self, part: Part) {
+    /// Moves the focus to a part.
+    pub fn focus_part(&mut self, part: Part) {
         self.part = part;
         if part != Part::Items {
             self.text = part;
         }
     }
 
-    /// Moves within the part that has the focus.
+    /// Moves within the focused part.
     pub fn step(&mut self, by: i64) {
         match self.part {
             Part::Draft => self.draft_scroll = shift(self.draft_scroll, by, self.last(self.seen.0)),
@@ -218,7 +217,7 @@ impl DraftScreen {
         }
     }
 
-    /// Scrolls the sources, wherever the focus is.
+    /// Scrolls the sources, whichever part has the focus.
     pub fn scroll_sources(&mut self, by: i64) {
         self.follow = false;
         self.source_scroll = shift(self.source_scroll, by, self.last(self.seen.1));
@@ -232,26 +231,26 @@ impl DraftScreen {
 /// The list of a branch's summaries.
 #[derive(Clone, Debug)]
 pub struct SummaryList {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// They, each followed by the levels below it.
+    /// The summaries, each followed by those that it replaced.
     pub cards: Vec<SummaryCard>,
-    /// They are being read.
+    /// Whether they are being loaded.
     pub loading: bool,
-    /// The selected one.
+    /// Index of the summary under the cursor.
     pub cursor: usize,
-    /// Rows of its text that are scrolled past.
+    /// Rows of its text scrolled off the top.
     pub scroll: usize,
 }
 
 impl SummaryList {
-    /// An empty list of a branch.
+    /// Creates the empty list of a branch while it is loaded.
     #[must_use]
     pub fn new(branch: BranchId) -> Self {
         Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
     }
 
-    /// Takes summaries in; the selection stays on its summary.
+    /// Stores the summaries. The cursor stays on its summary.
     pub fn fill(&mut self, cards: Vec<SummaryCard>) {
         let selected = self.selected().map(|card| card.summary.id);
         let found = cards.iter().position(|card| Some(card.summary.id) == selected);
@@ -259,20 +258,20 @@ impl SummaryList {
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// The selected summary.
+    /// The summary under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
         self.scroll = 0;
     }
 }
 
-/// What a request about summaries was made for.
+/// The purpose of a request about summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SummaryPending {
     /// To draft a summary on this branch.
@@ -281,15 +280,15 @@ pub enum SummaryPending {
     Edit {
         /// The branch.
         branch: BranchId,
-        /// The number of the draft.
+        /// Number of the draft.
         number: u64,
-        /// The text.
+        /// The edited text.
         text: String,
     },
     /// To list the accepted summaries.
     List,
-    /// To change an accepted summary; the list is read again afterwards.
+    /// To change an accepted summary; the list is loaded again afterwards.
     Change,
-    /// To stop summaries of modules. The requests that make them report it.
+    /// To stop module summaries; the requests that write them report the outcome.
     Stop,
 }

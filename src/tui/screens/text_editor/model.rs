@@ -1,5 +1,5 @@
-//! A text to edit, and its purpose.
-//! Not for: texts with versions (`editor`), or the message being written (`chat`).
+//! State of the text editor: the text, and what it belongs to.
+//! Not for: items with versions (`editor`), or the message that is being written (`chat`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -8,85 +8,85 @@ use std::fmt;
 use std::sync::Arc;
 use tui_textarea::TextArea;
 
-/// What an edited text is.
+/// What an edited text belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
     State(BranchId),
     /// The draft of a summary.
     Draft {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which.
+        /// Number of the draft.
         number: u64,
     },
     /// A memory, by its id.
     Memory(String),
-    /// A summary in use.
+    /// An accepted summary.
     Summary {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which.
+        /// Id of the summary.
         summary: Hash,
     },
     /// A policy.
     Policy {
-        /// Its name.
+        /// Name of the policy.
         name: String,
-        /// For one that does not exist yet: what it is a copy of.
+        /// For a new policy, the one that it is a copy of.
         preset: Option<String>,
     },
-    /// A summary of a part of the program, by its path.
+    /// A module summary, by its path.
     Module(String),
-    /// A file with rules.
+    /// A rules file.
     Rules {
-        /// On which branch undo will know of it.
+        /// The branch whose undo covers the change.
         branch: BranchId,
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The hash of the text that it had.
+        /// Hash of the text before editing; None for a new file.
         expected: Option<Hash>,
     },
     /// A request, edited by hand for one call.
     Request {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// What it answers.
+        /// The draft that the request sends.
         draft: Draft,
-        /// The body as it was planned.
+        /// The planned body.
         base: Arc<str>,
-        /// The body whose texts these are.
+        /// The body that is being edited.
         of: Arc<str>,
-        /// It is edited as JSON.
+        /// Whether it is edited as JSON.
         json: bool,
     },
 }
 
-/// A text to edit.
+/// The text editor.
 #[derive(Clone)]
 pub struct Editor {
-    /// Its title.
+    /// Title of the editor.
     pub title: String,
-    /// The text.
+    /// The text area.
     pub area: TextArea<'static>,
-    /// What it is the text of.
+    /// What the text belongs to.
     pub what: Edited,
-    /// Why it was not saved.
+    /// Why it could not be saved.
     pub fault: Option<String>,
-    /// It is being saved, with this ticket.
+    /// Ticket of the request while it is being saved.
     pub saving: Option<u64>,
-    /// The text that it had, where a changed one is not to be dropped unasked.
+    /// The text before editing, if a changed text must not be discarded without asking.
     pub before: Option<String>,
 }
 
 impl Editor {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// Whether what was typed would be lost.
+    /// Whether discarding the text would lose changes.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.before.as_ref().is_some_and(|before| *before != self.text())

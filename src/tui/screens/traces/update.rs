@@ -1,5 +1,6 @@
-//! The screen of tool calls: its keys, and reruns of calls.
-//! Not for: which calls are listed (`model`), marks on results (`acts`), or approvals (`screens::approval::update`).
+//! Updates of the tool calls screen, and reruns of tool calls.
+//! Not for: which calls are listed (`model`), marks on results (`chat::update::acts`), or approvals
+//! (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
 use crate::domain::base::failure::Failure;
@@ -18,10 +19,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
+/// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<Traces>(|_| true) {
         return;
@@ -35,7 +36,7 @@ pub(crate) fn open(model: &mut Model) {
     model.sync_screens();
 }
 
-/// The call that is selected, on the screen or in the panel.
+/// The selected call, on the screen or in the panel.
 pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
     match model.layers.top::<Traces>() {
@@ -47,7 +48,7 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     }
 }
 
-/// Shows the calls of the whole session, or of the branch again.
+/// Toggles between the calls of the branch and of the whole session.
 pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         screen.whole = !screen.whole;
@@ -55,7 +56,7 @@ pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     model.sync_screens();
 }
 
-/// Groups failures, or lists all calls again.
+/// Toggles between groups of failures and the list of all calls.
 pub(crate) fn group_failures(model: &mut Model) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         (screen.grouped, screen.opened) = (!screen.grouped, false);
@@ -76,7 +77,7 @@ pub(crate) fn copy_arguments(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to the message that holds the selected call's result.
+/// Goes to the message that contains the selected call's result.
 pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(|trace| trace.node) {
         Some(Some(node)) => screens::search::update::go(model, node, out),
@@ -89,8 +90,8 @@ fn nothing(model: &mut Model) {
     model.status.say(Severity::Notice, "Select a tool call first.", model.now);
 }
 
-/// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
-pub(crate) fn follow(model: &mut Model) {
+/// Goes from a failure to its fix, or from a fix to the newest failure that it fixed.
+pub(crate) fn follow_link(model: &mut Model) {
     let Some(screen) = model.layers.top_mut::<Traces>() else {
         open(model);
         return;
@@ -105,8 +106,8 @@ pub(crate) fn follow(model: &mut Model) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Runs the selected call again.
-pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Reruns the selected call.
+pub(crate) fn rerun(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
         Some((id, true)) => {
@@ -120,14 +121,15 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A call that is run again went on.
-pub(crate) fn again_came(model: &mut Model, view: Rerun) {
-    model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
+/// Handles the progress of a rerun.
+pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
+    model.layers.close::<ApprovalScreen>(|ask| ask.pending.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
-        // Only where it was asked for: over anything else, typing on would be taken for a word.
+        // The approval opens only over this screen; over anything else, a typed letter could be taken for a decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
-            let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
+            let ask =
+                ApprovalScreen { appeared_at: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
         }
         RerunState::Asks(_) => {
@@ -146,8 +148,8 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
     model.tools.rerun = Some(Box::new(view));
 }
 
-/// Puts the newer result into the message that is being written.
-pub(crate) fn add(model: &mut Model) {
+/// Inserts the result of the rerun into the message that is being written.
+pub(crate) fn insert_result(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
@@ -164,8 +166,8 @@ pub(crate) fn add(model: &mut Model) {
     model.status.say(Severity::Notice, "The result is in your message and is sent with it.", model.now);
 }
 
-/// Asks for what only the store has of the selected call, once.
-pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests the stored texts of the selected call, once.
+pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<Traces>() else { return };
     let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
     let more = &trace.more;
@@ -184,28 +186,28 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes all that is stored of a call.
+/// Handles the stored texts of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
-        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => show_answer(model, result),
     }
 }
 
-fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
     }
-    let held = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
-    let texts = Texts { result: held(result), full: held(full), files };
+    let hashed = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
+    let texts = Texts { result: hashed(result), full: hashed(full), files };
     for screen in model.layers.all_mut::<Traces>() {
         screen.texts.insert(id.to_owned(), texts.clone());
     }
 }
 
-/// Copies the result of the selected call, all that is kept of it.
+/// Copies the stored result of the selected call.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {

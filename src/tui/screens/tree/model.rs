@@ -1,5 +1,5 @@
-//! The displayed tree of a session: runs of messages, folded or filtered, and the selected run.
-//! Not for: computing the runs (`model_rows`), single messages (`conversation`), or the list of branches
+//! State of the tree screen: the listed segments, which are folded or filtered, and the selected one.
+//! Not for: building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
 //! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
@@ -13,65 +13,65 @@ use crate::tui::model::session::Session;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Messages that are looked through in one go; the rest follows by itself, frame by frame.
-const SLICE: usize = 12_000;
+/// How many messages the filter checks per frame.
+const MESSAGES_PER_FRAME: usize = 12_000;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListLine {
-    /// The place of its stretch.
+    /// Index of its segment.
     pub row: usize,
-    /// The message that fits the filter, where there is one; none where a branch's name does.
+    /// The message that matches the filter; None if there is no filter or a branch's name matches.
     pub hit: Option<Slot>,
 }
 
-/// A filter at work: where it is in the stretches that may fit.
+/// The progress of a filter over the segments.
 #[derive(Clone, Debug, Default)]
 struct FilterScan {
     wanted: TagFilter,
-    /// Stretches that may fit, with the message from which on they may; all when none.
+    /// The lines to check, with the message to begin at; None to check all segments.
     among: Option<Vec<ListLine>>,
     next: usize,
-    /// The message at which a long stretch was left.
+    /// The message to continue at in a long segment.
     inside: Option<Slot>,
     done: bool,
 }
 
-/// The screen.
+/// The tree screen.
 #[derive(Clone, Debug, Default)]
 pub struct TreeScreen {
-    /// The lines.
+    /// Lines of the list.
     pub shown: Vec<ListLine>,
-    /// The selected one.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// First messages of stretches below which nothing is shown.
+    /// First messages of the folded segments.
     pub folded: HashSet<NodeId>,
-    /// What was typed to filter.
+    /// The typed filter.
     pub filter: String,
-    /// The filter is being typed.
+    /// Whether the filter is being typed.
     pub filtering: bool,
-    /// Rows that there was room for, when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: usize,
-    /// A message that no branch holds, for which this was opened, and its stretch.
+    /// A message on no branch that the screen was opened for, with the first message of its segment.
     pub wanted: Option<(NodeId, Slot)>,
-    sift: FilterScan,
+    scan: FilterScan,
     version: u64,
 }
 
 impl TreeScreen {
-    /// The tree of a session, with the stretch selected that holds a message; else the end of the branch stood on.
+    /// Creates the screen with the cursor on the segment of a message, or else on the end of the current branch.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
-        let mut grove = Self { version: session.forest.version, ..Self::default() };
-        grove.list(session);
+        let mut screen = Self { version: session.forest.version, ..Self::default() };
+        screen.list(session);
         let head = session.branch().and_then(|branch| branch.head);
         if let Some(slot) = node.or(head).and_then(|id| session.tree.slot(id)) {
-            grove.select(session, slot);
+            screen.select(session, slot);
         }
-        grove
+        screen
     }
 
-    /// Takes in that the stretches are others now; the selection stays on its message.
+    /// Rebuilds the list if the segments changed. The cursor stays on its message.
     pub fn sync(&mut self, session: &Session, selected: Option<Slot>) {
         if self.version == session.forest.version {
             return;
@@ -83,112 +83,112 @@ impl TreeScreen {
         }
     }
 
-    /// Works out what is shown: of a filter, as much as one slice gives.
+    /// Rebuilds the list; with a filter, checks the first slice of messages.
     pub fn list(&mut self, session: &Session) {
-        self.sift = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
+        self.scan = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
-    /// The filter's words changed: where they only ask for more, what does not fit already is not looked at again.
+    /// Handles a changed filter. If it only became narrower, only the lines already found are checked.
     pub fn refilter(&mut self, session: &Session) {
         let wanted = TagFilter::read(&self.filter);
-        if wanted == self.sift.wanted {
+        if wanted == self.scan.wanted {
             return;
         }
-        let before = &self.sift.wanted;
-        let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
+        let before = &self.scan.wanted;
+        let narrower = self.scan.done && !before.is_empty() && wanted.narrows(before);
         let among = narrower.then(|| std::mem::take(&mut self.shown));
-        self.sift = FilterScan { wanted, among, ..FilterScan::default() };
+        self.scan = FilterScan { wanted, among, ..FilterScan::default() };
         self.cursor = 0;
         self.begin(session);
     }
 
     fn begin(&mut self, session: &Session) {
         self.shown.clear();
-        if self.sift.wanted.is_empty() {
+        if self.scan.wanted.is_empty() {
             self.shown = self.visible(session);
-            self.sift.done = true;
-        } else if self.sift.wanted.tagged() {
-            self.shown = tagged(session, &self.sift.wanted);
-            self.sift.done = true;
+            self.scan.done = true;
+        } else if self.scan.wanted.tagged() {
+            self.shown = tagged(session, &self.scan.wanted);
+            self.scan.done = true;
         } else {
             self.step_filter(session);
         }
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
-    /// Whether the filter has not looked at everything yet.
+    /// Whether the filter has segments left to check.
     #[must_use]
     pub fn looking(&self) -> bool {
-        !self.sift.done
+        !self.scan.done
     }
 
-    /// How far the filter is, in hundredths.
+    /// Progress of the filter in percent.
     #[must_use]
-    pub fn looked(&self, session: &Session) -> usize {
-        let all = self.sift.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
-        self.sift.next * 100 / all.max(1)
+    pub fn filter_progress(&self, session: &Session) -> usize {
+        let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        self.scan.next * 100 / all.max(1)
     }
 
-    /// Looks at one slice more.
+    /// Checks the next slice of messages.
     pub fn step_filter(&mut self, session: &Session) {
-        let mut left = SLICE;
-        while left > 0 && !self.sift.done {
-            let at = self.sift.next;
-            let (place, from) = match &self.sift.among {
+        let mut left = MESSAGES_PER_FRAME;
+        while left > 0 && !self.scan.done {
+            let at = self.scan.next;
+            let (place, from) = match &self.scan.among {
                 Some(among) => match among.get(at) {
                     Some(line) => (line.row, line.hit),
-                    None => return self.sift.done = true,
+                    None => return self.scan.done = true,
                 },
                 None => (at, None),
             };
             let Some(row) = session.forest.rows.get(place) else {
-                return self.sift.done = true;
+                return self.scan.done = true;
             };
-            let from = self.sift.inside.take().or(from).unwrap_or(row.first);
-            match find(session, row, from, &self.sift.wanted, &mut left) {
+            let from = self.scan.inside.take().or(from).unwrap_or(row.first);
+            match find(session, row, from, &self.scan.wanted, &mut left) {
                 RowMatch::Hit(hit) => self.shown.push(ListLine { row: place, hit }),
                 RowMatch::Miss => {}
                 RowMatch::Later(slot) => {
-                    self.sift.inside = Some(slot);
+                    self.scan.inside = Some(slot);
                     return;
                 }
             }
-            self.sift.next += 1;
+            self.scan.next += 1;
         }
     }
 
-    /// The selected line.
+    /// The line under the cursor.
     #[must_use]
     pub fn line(&self) -> Option<ListLine> {
         self.shown.get(self.cursor).copied()
     }
 
-    /// The selected stretch.
+    /// The segment under the cursor.
     #[must_use]
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
         session.forest.rows.get(self.line()?.row)
     }
 
-    /// The message that the selected line stands for: the one that fits the filter, else the first of the stretch.
+    /// The message of the line under the cursor: the one that matches the filter, or else the first of the segment.
     #[must_use]
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
         line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
     }
 
-    /// Whether nothing is shown below a stretch although something follows.
+    /// Whether the segments below a segment are hidden.
     #[must_use]
     pub fn is_folded(&self, tree: &Tree, row: &Row) -> bool {
         row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
     }
 
-    /// Moves.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
     }
 
-    /// Folds what is below the selected stretch; where there is nothing, or it is folded, goes to the one above.
+    /// Hides the segments below the selected one; if there are none or they are hidden, moves to the segment above.
     pub fn fold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (level, id) = (row.level, session.tree.head(row.first).id);
@@ -202,7 +202,7 @@ impl TreeScreen {
         }
     }
 
-    /// Shows what is below the selected stretch; where it is shown, goes into it.
+    /// Shows the segments below the selected one; if they are shown, moves to the first of them.
     pub fn unfold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (below, id) = (row.below, session.tree.head(row.first).id);
@@ -213,7 +213,7 @@ impl TreeScreen {
         }
     }
 
-    /// Selects the stretch that holds a message; what is folded above it is opened.
+    /// Moves the cursor to the segment of a message and unfolds the segments above it.
     pub fn select(&mut self, session: &Session, slot: Slot) {
         let Some(at) = session.forest.place(slot) else { return };
         let mut opened = false;
@@ -251,18 +251,18 @@ impl TreeScreen {
     }
 }
 
-/// What a look at a stretch came to.
+/// The result of checking a segment.
 enum RowMatch {
     Hit(Option<Slot>),
     Miss,
-    /// Not all of it was looked at: it goes on from this message.
+    /// The segment was checked only up to this message.
     Later(Slot),
 }
 
-/// Looks through a stretch, as far as there is anything `left` to do.
+/// Checks a segment from a message on, as long as `left` allows.
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
-    let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
+    let named = |id| session.find(id).is_some_and(|branch| contains_words(&branch.name, words));
     if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
         return RowMatch::Hit(None);
     }
@@ -272,19 +272,22 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
         }
         *left -= 1;
         let head = session.tree.head(slot);
-        if has(&head.preview, words) || session.tag(head).is_some_and(|tag| has(&tag.label, words)) {
+        if contains_words(&head.preview, words)
+            || session.tag(head).is_some_and(|tag| contains_words(&tag.label, words))
+        {
             return RowMatch::Hit(Some(slot));
         }
     }
     RowMatch::Miss
 }
 
-/// The stretches that hold a message whose name or star fits: looked up from the names, which are few.
+/// The segments with a message whose tag matches; found from the tags, since there are few.
 fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
     for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
-        let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
+        let said = contains_words(&session.tree.head(slot).preview, &wanted.words)
+            || contains_words(&tag.label, &wanted.words);
         if let Some(row) = session.forest.place(slot).filter(|_| said) {
             found.push(ListLine { row, hit: Some(slot) });
         }
@@ -293,33 +296,33 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     found
 }
 
-/// The messages of a stretch from one on.
+/// The messages of a segment, beginning at one of them.
 fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_ {
     std::iter::successors(Some(from), move |slot| {
         (*slot != last).then(|| tree.children(Some(*slot)).first().copied()).flatten()
     })
 }
 
-/// The words by which a stretch is known: its first question, else its first message.
+/// The title of a segment: the beginning of its first question, or else of its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
-    plain_text::beginning(tree.head(titled(tree, row)))
+    plain_text::beginning(tree.head(title_slot(tree, row)))
 }
 
-/// Whether the title holds all of the message's words.
+/// Whether the title is the message's whole text.
 #[must_use]
-pub fn title_is_whole(tree: &Tree, row: &Row) -> bool {
-    tree.head(titled(tree, row)).preview_is_whole()
+pub fn is_title_complete(tree: &Tree, row: &Row) -> bool {
+    tree.head(title_slot(tree, row)).preview_is_whole()
 }
 
-/// The message whose words are the title.
-fn titled(tree: &Tree, row: &Row) -> Slot {
+/// The message that gives a segment its title.
+fn title_slot(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     asked.unwrap_or(row.first)
 }
 
-/// Whether words (in lower case) stand in a text, in any case. Plain text is not copied for it.
-fn has(text: &str, words: &str) -> bool {
+/// Whether a text contains `words`, which are in lower case, ignoring case. ASCII text is not copied.
+fn contains_words(text: &str, words: &str) -> bool {
     if !(text.is_ascii() && words.is_ascii()) {
         return text.to_lowercase().contains(words);
     }
@@ -339,14 +342,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_found_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
-            prop_assert_eq!(has(&text, &words), text.to_lowercase().contains(&words));
+        fn words_match_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
+            prop_assert_eq!(contains_words(&text, &words), text.to_lowercase().contains(&words));
         }
     }
 
     #[test]
-    fn other_letters_are_found_too() {
-        assert!(has("ÜBER den Wolken", "über"));
-        assert!(!has("a", "ab"));
+    fn non_ascii_letters_match_in_any_case() {
+        assert!(contains_words("ÜBER den Wolken", "über"));
+        assert!(!contains_words("a", "ab"));
     }
 }
