@@ -227,7 +227,7 @@ pub(in crate::context) fn admit_with(
         OptionalParts::new(input, (&marks, &summed), room - base_cost, looked_up);
     let choice = chosen(input, &marks, required_beside_turns, looked_up, &summed);
     plain.fixed = required_beside_turns.saturating_add(open_cost);
-    let (mut costs, loose) = if input.policy.choose == TurnSelection::Recent {
+    let (mut costs, loose) = if !input.policy.withholds() {
         (plain, None)
     } else {
         let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };

@@ -1,5 +1,5 @@
 //! A failure as a person reads it: what happened, what was kept, what to do.
-//! Not for: the error types of rooms, which are converted into this by the engine's API.
+//! Not for: the error types of other modules, which are converted into this by the engine's API.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

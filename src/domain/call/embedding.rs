@@ -56,7 +56,7 @@ pub trait Embed: Send + Sync {
 }
 
 /// Scales a vector to length 1. Vectors that are zero or not finite become zeros.
-pub fn normalise(vector: &mut [f32]) {
+pub fn normalize(vector: &mut [f32]) {
     let square: f64 = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
     let scale = square.sqrt().recip();
     if !square.is_finite() || !scale.is_finite() {
@@ -76,13 +76,13 @@ pub fn normalise(vector: &mut [f32]) {
 pub fn pooled(parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
     for (weight, mut part) in parts {
-        normalise(&mut part);
+        normalize(&mut part);
         sum.resize(sum.len().max(part.len()), 0.0);
         for (sum, value) in sum.iter_mut().zip(part) {
             *sum += weight * value;
         }
     }
-    normalise(&mut sum);
+    normalize(&mut sum);
     sum
 }
 
@@ -94,7 +94,7 @@ mod tests {
     proptest! {
         #[test]
         fn always_of_length_one_or_zero(mut vector in proptest::collection::vec(any::<f32>(), 0..50)) {
-            normalise(&mut vector);
+            normalize(&mut vector);
             let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
             prop_assert!(vector.iter().all(|value| value.is_finite()));
             prop_assert!(length.abs() < 1e-6 || (length - 1.0).abs() < 1e-4, "{length}");
@@ -115,11 +115,11 @@ mod tests {
     fn invalid_vectors_become_zeros() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut vector = vec![1.0, bad];
-            normalise(&mut vector);
+            normalize(&mut vector);
             assert_eq!(vector, [0.0, 0.0]);
         }
         let mut tiny = vec![f32::MIN_POSITIVE; 2];
-        normalise(&mut tiny);
+        normalize(&mut tiny);
         assert!((tiny[0] - 0.5_f32.sqrt()).abs() < 1e-6);
     }
 }

@@ -154,7 +154,7 @@ pub fn one_line(text: &str) -> String {
 
 /// A text for comparisons: its words in lower case, without punctuation.
 #[must_use]
-pub fn normalised(text: &str) -> String {
+pub fn normalized(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn equal_texts_normalize_equally() {
-        assert_eq!(normalised("The port is 8443."), normalised(" the PORT  is: 8443"));
-        assert_ne!(normalised("The port is 8443"), normalised("The port is 8444"));
+        assert_eq!(normalized("The port is 8443."), normalized(" the PORT  is: 8443"));
+        assert_ne!(normalized("The port is 8443"), normalized("The port is 8444"));
         assert_eq!(one_line(" a\n b\t c "), "a b c");
     }
 

@@ -262,6 +262,9 @@ pub struct Gap {
     pub tokens: u32,
     /// Number of its first turn.
     pub from: u32,
+    /// All of it is in other lanes than the only one of the window, so the window may reach beyond it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A mark whose message is not on the path.

@@ -166,7 +166,7 @@ impl Layout {
 }
 
 /// What a policy may decide. Hard rules (budget, whole atoms, permanent pins, the open turn) are not part of it.
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own, named in policy files")]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {
@@ -186,8 +186,12 @@ pub struct PolicySpec {
     pub refill_percent: u32,
     /// Searches older messages for what fits the message, within the mode's limits.
     pub retrieval: bool,
-    /// Searches only messages of the branch's lane.
+    /// Searches only messages of the branch's lane, unless `lane_window` limits the window to that lane.
     pub one_lane: bool,
+    /// Limits the window to the lane that a person chose on the branch, if any; other lanes can still be found. Only for
+    /// `recent`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lane_window: bool,
     /// Shortens tool results of closed turns before turns are dropped.
     pub shorten_tools: bool,
     /// Cap on the prompt in tokens; 0 for the model's own limit.
@@ -218,6 +222,20 @@ pub struct PolicySpec {
     pub compaction: AutoSummarySettings,
 }
 
+impl PolicySpec {
+    /// Whether the window holds only turns of one lane. `chosen`: whether a person chose the branch's lane.
+    #[must_use]
+    pub fn keeps_to_lane(&self, chosen: bool) -> bool {
+        self.choose == TurnSelection::Lane || (self.lane_window && chosen)
+    }
+
+    /// Whether it withholds turns that would fit.
+    #[must_use]
+    pub fn withholds(&self) -> bool {
+        self.choose != TurnSelection::Recent || self.lane_window
+    }
+}
+
 impl Default for PolicySpec {
     fn default() -> Self {
         Self {
@@ -229,6 +247,7 @@ impl Default for PolicySpec {
             refill_percent: 70,
             retrieval: true,
             one_lane: true,
+            lane_window: false,
             shorten_tools: true,
             user_cap: 0,
             layout: Layout::default(),

@@ -220,10 +220,10 @@ impl Rule {
     /// Whether the rule applies to a call with this effect. A rule that allows must match all targets of the call; one
     /// that asks or denies, any of them, and for files also a folder that contains one (see [`covers`]).
     #[must_use]
-    pub fn fits(&self, tool: &str, deed: &ToolEffect) -> bool {
-        let targets = deed.targets();
+    pub fn fits(&self, tool: &str, effect: &ToolEffect) -> bool {
+        let targets = effect.targets();
         let all = self.verdict == Verdict::Allow;
-        let files = !all && matches!(deed, ToolEffect::Look { .. } | ToolEffect::Change(_));
+        let files = !all && matches!(effect, ToolEffect::Look { .. } | ToolEffect::Change(_));
         let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
         let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
         matches(&self.tool, tool)
@@ -249,22 +249,26 @@ impl Rule {
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
     tool: &str,
-    deed: &ToolEffect,
+    effect: &ToolEffect,
 ) -> (Verdict, Option<&'a Rule>) {
-    let steers = deed.steers().is_some();
-    let safe = |rule: &&Rule| match deed {
+    let steers = effect.steers().is_some();
+    let safe = |rule: &&Rule| match effect {
         _ if rule.verdict != Verdict::Allow => true,
         ToolEffect::Run(command) => admits(rule.on.as_deref(), &command.line),
         _ => !steers,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
-        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, deed) && safe(rule);
+        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, effect) && safe(rule);
         if let Some(rule) = rules.clone().find(speaks) {
             return (verdict, Some(rule));
         }
     }
     (
-        if deed.is_read_only() && !matches!(deed, ToolEffect::Foreign { .. }) { Verdict::Allow } else { Verdict::Ask },
+        if effect.is_read_only() && !matches!(effect, ToolEffect::Foreign { .. }) {
+            Verdict::Allow
+        } else {
+            Verdict::Ask
+        },
         None,
     )
 }
@@ -327,7 +331,7 @@ pub struct PendingApproval {
     /// Its arguments, verbatim.
     pub args: String,
     /// Its effect.
-    pub deed: ToolEffect,
+    pub effect: ToolEffect,
     /// The rule that asks, if any.
     pub rule: Option<Rule>,
 }
@@ -345,8 +349,8 @@ mod tests {
         ToolEffect::Run(Command { line: line.into(), folder: String::new(), seconds: 60, protection: Vec::new() })
     }
 
-    fn verdict(rules: &[Rule], tool: &str, deed: &ToolEffect) -> Verdict {
-        decide(rules.iter(), tool, deed).0
+    fn verdict(rules: &[Rule], tool: &str, effect: &ToolEffect) -> Verdict {
+        decide(rules.iter(), tool, effect).0
     }
 
     #[test]

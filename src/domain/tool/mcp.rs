@@ -328,7 +328,7 @@ pub struct OfferedTool {
 impl OfferedTool {
     /// The effect of a call, as far as is known.
     #[must_use]
-    pub fn deed(&self) -> ToolEffect {
+    pub fn effect(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
         ToolEffect::Foreign { server: self.server.clone(), tool: self.tool.clone(), looks }
     }
@@ -447,7 +447,7 @@ pub fn cut(text: String, limit: usize) -> String {
     let Some((first, last)) = ends(&text, limit) else { return text };
     let gone = text.len() - first.len() - last.len();
     let first = first.strip_suffix('\n').unwrap_or(first);
-    format!("{first}\n[… {gone} of {} bytes were cut here; ask for less to see them …]\n{last}", text.len())
+    format!("{first}\n[… {gone} of {} bytes were cut here; request less output to see them …]\n{last}", text.len())
 }
 
 #[cfg(test)]
@@ -538,7 +538,7 @@ mod tests {
         }
         assert_eq!(cut("abcd".into(), 4), "abcd");
         let told = |first: &str, gone: usize| {
-            format!("{first}\n[… {gone} of 11 bytes were cut here; ask for less to see them …]\njk")
+            format!("{first}\n[… {gone} of 11 bytes were cut here; request less output to see them …]\njk")
         };
         assert_eq!(cut("abcdefghijk".into(), 10), told("abcdefgh", 1));
         assert_eq!(cut("abcde\nghijk".into(), 10), told("abcde", 3));

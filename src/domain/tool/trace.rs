@@ -252,7 +252,7 @@ pub trait RunTools: Send + Sync {
     ///
     /// # Errors
     /// What the model reads if the call is impossible.
-    fn deed(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
         Ok(ToolEffect::Look { what: String::new() })
     }
 
@@ -263,7 +263,7 @@ pub trait RunTools: Send + Sync {
         &self,
         name: &str,
         args: &str,
-        _deed: &ToolEffect,
+        _effect: &ToolEffect,
         _hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
@@ -275,7 +275,7 @@ pub trait RunTools: Send + Sync {
 
     /// Runs `read_file` or `search` on the stored result of an earlier call, named in place of a file's path.
     fn over(&self, name: &str, _args: &str, _text: &str) -> ToolOutcome {
-        let body = format!("Failed: {name} does not read what was kept of a result.");
+        let body = format!("Failed: {name} can't read stored results.");
         ToolOutcome::unchanged(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
@@ -301,7 +301,7 @@ pub trait RunTools: Send + Sync {
     /// # Errors
     /// A sentence; the file was left unchanged.
     fn put_back(&self, path: &str, _expected: Option<Hash>, _text: Option<&str>) -> Result<(), String> {
-        Err(format!("{path} can't be changed: these tools only read."))
+        Err(format!("{path} can't be changed: these tools are read-only."))
     }
 }
 

@@ -43,8 +43,8 @@ impl FileVisibility {
     #[must_use]
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
-            let deed = ToolEffect::Look { what: path.to_owned() };
-            let allows = |tool: &str| decide(self.rules.iter(), tool, &deed).0 == Verdict::Allow;
+            let effect = ToolEffect::Look { what: path.to_owned() };
+            let allows = |tool: &str| decide(self.rules.iter(), tool, &effect).0 == Verdict::Allow;
             allows(READS) && (tool == READS || allows(tool))
         }
     }
@@ -52,8 +52,8 @@ impl FileVisibility {
     /// The rule that denies a file to a tool, or denies reading it at all.
     #[must_use]
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
-        let deed = ToolEffect::Look { what: path.to_owned() };
-        let by = |tool: &str| match decide(self.rules.iter(), tool, &deed) {
+        let effect = ToolEffect::Look { what: path.to_owned() };
+        let by = |tool: &str| match decide(self.rules.iter(), tool, &effect) {
             (Verdict::Deny, rule) => rule,
             _ => None,
         };
@@ -62,8 +62,8 @@ impl FileVisibility {
 
     /// After a person approved an effect: without the rules that asked about it.
     #[must_use]
-    pub fn answered(&self, tool: &str, deed: &ToolEffect) -> Self {
-        let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, deed);
+    pub fn answered(&self, tool: &str, effect: &ToolEffect) -> Self {
+        let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, effect);
         Self::new(self.rules.iter().filter(|rule| !asked(rule)).cloned())
     }
 
@@ -158,9 +158,9 @@ mod tests {
         ] {
             assert_eq!((sight.shows(tool, path), sight.denies(tool, path).is_some()), (shown, denied), "{tool} {path}");
         }
-        let deed = ToolEffect::Look { what: "notes".into() };
-        assert!(sight.answered("search", &deed).shows("search", "notes/a"), "the person said yes to it");
-        assert!(!sight.answered("search", &deed).shows("search", ".env"));
+        let effect = ToolEffect::Look { what: "notes".into() };
+        assert!(sight.answered("search", &effect).shows("search", "notes/a"), "the person said yes to it");
+        assert!(!sight.answered("search", &effect).shows("search", ".env"));
         assert_eq!(sight.denied(), ["keys/*", ".env*"]);
         assert!(FileVisibility::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
     }

@@ -4,7 +4,7 @@
 
 use super::choose::split_text;
 use crate::domain::base::hash::Fields;
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalise, pooled};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use crate::domain::call::model::Profile;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use crate::llm::http::{Endpoint, runtime};
@@ -196,7 +196,7 @@ fn combined(split: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec
         [] => vec![0.0; dims],
         [_] => {
             let mut vector = vectors.next().unwrap_or_default();
-            normalise(&mut vector);
+            normalize(&mut vector);
             vector
         }
         #[allow(clippy::cast_precision_loss, reason = "a weight")]

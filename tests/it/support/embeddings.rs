@@ -2,7 +2,7 @@
 //! Not for: quality of embeddings.
 
 use super::server::{Request, read_request};
-use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalise};
+use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalize};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -37,7 +37,8 @@ impl Embeddings {
                     .collect();
                 let body = json!({"object": "list", "model": "m", "data": data}).to_string();
                 let head = format!(
-                    "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: \
+                        close\r\n\r\n",
                     body.len()
                 );
                 let _ = stream.write_all(format!("{head}{body}").as_bytes());
@@ -89,7 +90,7 @@ impl Embed for RemoteEmbedder {
         }
         let normal = |text: &&str| {
             let mut vector = vector(text);
-            normalise(&mut vector);
+            normalize(&mut vector);
             vector
         };
         Ok(texts.iter().map(normal).collect())

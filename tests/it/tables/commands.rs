@@ -320,19 +320,23 @@ fn effects() -> Vec<(&'static str, ToolEffect)> {
 fn rule_decisions() {
     let rules = rules();
     let mut out: String = rules.iter().fold(String::new(), |out, rule| out + &rule.to_text() + "\n");
-    for (tool, deed) in effects() {
-        let (verdict, by) = decide(rules.iter(), tool, &deed);
-        let (free, _) = decide([].iter(), tool, &deed);
-        let fits: Vec<String> =
-            rules.iter().enumerate().filter(|(_, rule)| rule.fits(tool, &deed)).map(|(at, _)| at.to_string()).collect();
+    for (tool, effect) in effects() {
+        let (verdict, by) = decide(rules.iter(), tool, &effect);
+        let (free, _) = decide([].iter(), tool, &effect);
+        let fits: Vec<String> = rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.fits(tool, &effect))
+            .map(|(at, _)| at.to_string())
+            .collect();
         let _ = writeln!(
             out,
             "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}, looks {}",
-            deed.targets(),
+            effect.targets(),
             by.map(Rule::to_text),
             fits.join(" "),
-            deed.steers(),
-            deed.is_read_only()
+            effect.steers(),
+            effect.is_read_only()
         );
     }
     let visible = FileVisibility::new(rules.clone());
