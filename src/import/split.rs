@@ -165,7 +165,7 @@ pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
 
 /// The offsets after the `[` of the lists that fields of the outermost object hold under a name. Keeps nothing else, and
 /// ends with that object.
-pub(super) fn find_lists(source: &mut Source, (fields, list): ([&str; 2], &str)) -> io::Result<Vec<u64>> {
+pub(super) fn find_lists(source: &mut Source, lists: ([&str; 2], &str)) -> io::Result<Vec<u64>> {
     let place = source.place();
     let mut names = Names::default();
     let mut found = Vec::new();
@@ -174,12 +174,7 @@ pub(super) fn find_lists(source: &mut Source, (fields, list): ([&str; 2], &str))
         if fresh.is_empty() {
             break;
         }
-        names.feed(fresh, |names, offset| {
-            let [outer, inner] = &names.of;
-            if *inner == list.as_bytes() && fields.iter().any(|field| *outer == field.as_bytes()) {
-                found.push(at + offset as u64 + 1);
-            }
-        });
+        names.feed(fresh, |names, offset| found.extend(names.are(lists).then_some(at + offset as u64 + 1)));
         let count = fresh.len();
         source.pass(count);
     }
@@ -203,6 +198,12 @@ struct Names {
 }
 
 impl Names {
+    /// Whether the place is in a field of the second level with this name, inside one of these fields.
+    fn are(&self, (fields, list): ([&str; 2], &str)) -> bool {
+        let [outer, inner] = &self.of;
+        *inner == list.as_bytes() && fields.iter().any(|field| *outer == field.as_bytes())
+    }
+
     /// Takes more bytes; `list` gets the offset of each `[` that begins the value of a field of the second level.
     fn feed(&mut self, bytes: &[u8], mut list: impl FnMut(&Self, usize)) {
         let mut at = 0;
@@ -353,41 +354,26 @@ mod tests {
 
     #[test]
     fn lists_are_found_two_levels_deep_in_any_split() {
+        let lists = (["chats", "left_chats"], "list");
         let text = r#" {"about":"\"chats\":{\"list\":[","list":[{"chats":[1]}],"contacts":{"list":[2]},
             "chats": {"about":{"list":[3]}, "list" : [ {"list":[4],"x":"]"} ]}, "left_chats":{"list":[5]}} {"chats":{"list":[6]}}"#;
-        let starts = |text: &str, reads: usize| {
-            let slow = Slow { bytes: std::io::Cursor::new(text.as_bytes().to_vec()), reads };
-            let mut source = Source::new(Box::new(slow)).unwrap();
-            let found = find_lists(&mut source, (["chats", "left_chats"], "list")).unwrap();
-            assert_eq!(source.place(), 0);
-            found
-        };
-        for reads in [1, 3, 1_000] {
-            let found = starts(text, reads);
+        let torn = &text[..text.find("left_chats").unwrap()];
+        for (text, count) in [(text, 2), (torn, 1), (r#"{"role":"user","content":"x"}"#, 0)] {
+            let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
+            let found = find_lists(&mut source, lists).unwrap();
+            assert_eq!((found.len(), source.place()), (count, 0), "{text}");
+            for step in [1, 2, 7] {
+                let (mut names, mut again) = (Names::default(), Vec::new());
+                for (number, part) in text.as_bytes().chunks(step).enumerate() {
+                    names.feed(part, |names, at| {
+                        again.extend(names.are(lists).then_some((number * step + at + 1) as u64));
+                    });
+                }
+                assert_eq!(again, found, "{step} bytes at a time");
+            }
             let rest: Vec<&str> = found.iter().map(|at| text[usize::try_from(*at).unwrap()..].trim_start()).collect();
-            assert_eq!(rest.len(), 2);
-            assert!(rest[0].starts_with(r#"{"list":[4]"#) && rest[1].starts_with("5]}}"), "{rest:?}");
-            assert_eq!(starts(&text[..text.find("left_chats").unwrap()], reads).len(), 1, "the file breaks off");
-        }
-        assert!(starts(r#"{"role":"user","content":"x"}"#, 9).is_empty());
-    }
-
-    /// Returns few bytes at a time.
-    struct Slow {
-        bytes: std::io::Cursor<Vec<u8>>,
-        reads: usize,
-    }
-
-    impl std::io::Read for Slow {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let most = into.len().min(self.reads);
-            self.bytes.read(&mut into[..most])
-        }
-    }
-
-    impl std::io::Seek for Slow {
-        fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-            self.bytes.seek(to)
+            let begins = [r#"{"list":[4]"#, "5]}}"];
+            assert!(rest.iter().zip(begins).all(|(rest, begins)| rest.starts_with(begins)), "{rest:?}");
         }
     }
 

@@ -274,7 +274,9 @@ fn a_chat_that_breaks_off_keeps_its_beginning() {
 
 #[test]
 fn a_chat_of_any_size_is_read_in_portions() {
-    let message = |id: i64| if id % 3 == 0 { reply(id, id - 1) } else { said(id, &"word ".repeat(id as usize % 400)) };
+    let message = |id: i64| {
+        if id % 3 == 0 { reply(id, id - 1) } else { said(id, &"word ".repeat(usize::try_from(id).unwrap() % 400)) }
+    };
     let whole = chat("private_supergroup", (1..=6_000).map(message).collect());
     let account = json!({ "chats": { "list": [chat("personal_chat", vec![said(1, "a")]), whole] } });
     for (text, sessions) in [(written(&whole), 1), (written(&account), 2)] {

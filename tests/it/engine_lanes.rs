@@ -168,17 +168,18 @@ fn window_reaches_back_to_turns_of_its_lane() {
     let window = |plan: &ContextPlan| -> Vec<u32> {
         plan.included().filter(|row| row.section() == Some(Section::Recent)).filter_map(|row| row.source.turn).collect()
     };
+    let budget = |overrides: Overrides| {
+        Request::Branch(BranchRequest::Override { branch, overrides: Overrides { budget: Some(6_000), ..overrides } })
+    };
+    client.must(budget(Overrides::default()));
     let all = client.whole_plan(branch, &message("Well?"));
     assert!(window(&all).len() > 1 && !window(&all).contains(&201), "{:?}", window(&all));
-    into_lane(&mut client, branch, "birds");
+    client.must(budget(Overrides { lane: Some("birds".into()), ..Overrides::default() }));
     let plan = client.whole_plan(branch, &message("Well?"));
     assert_eq!(window(&plan), [1, 51, 101, 151, 201, 251]);
     let lost = plan.excluded().filter(|row| row.reason == Reason::OutsideLane).map(|row| row.turns.max(1)).sum::<u32>();
     assert_eq!(lost, 254, "every other turn has a row, alone or among others");
-    client.must(Request::Branch(BranchRequest::Override {
-        branch,
-        overrides: Overrides { lane: Some("birds".into()), window: Some(3), ..Overrides::default() },
-    }));
+    client.must(budget(Overrides { lane: Some("birds".into()), window: Some(3), ..Overrides::default() }));
     assert_eq!(window(&client.whole_plan(branch, &message("Well?"))), [151, 201, 251], "the last three of the lane");
 }
 
@@ -236,6 +237,26 @@ fn reply_chain_is_one_lane() {
     assert!(nodes[4..].iter().all(|node| node.head.lane == lane));
     let last = body(&model, 3);
     assert!(last.contains("about one") && !last.contains("second"), "the chain and nothing else");
+}
+
+/// Earlier versions named a chain by the first digits of its root's key.
+#[test]
+fn chain_of_an_earlier_version_keeps_its_name() {
+    let model = Model::new([text("one"), text("two"), text("three")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "first");
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    let lane = format!("reply:{}", nodes[0].head.key.short());
+    into_lane(&mut client, branch, &lane);
+    client.say(branch, "about one");
+    reply(&mut client, branch, nodes[1].head.id);
+    client.say(branch, "and again");
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!(nodes.len(), 6);
+    assert!(nodes[2..].iter().all(|node| node.head.lane == lane));
 }
 
 #[test]

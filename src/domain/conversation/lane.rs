@@ -6,6 +6,8 @@ use crate::domain::base::ids::SessionId;
 
 /// Prefix of a reply lane's text.
 const REPLY: &str = "reply:";
+/// Digits of a key in the lanes of replies of earlier versions.
+const EARLIER: usize = 8;
 /// Optional prefix of a topic's text. It is stored only for a name that would otherwise read as something else.
 const TOPIC: &str = "topic:";
 
@@ -102,13 +104,11 @@ impl Lane {
         }
     }
 
-    /// Whether this lane and another one are the replies to one message, whichever of them has its whole key.
+    /// Whether a stored text is this lane of replies as earlier versions named it: by the first digits of its root's key.
     #[must_use]
-    pub fn same_replies(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Reply(one), Self::Reply(two)) => one.starts_with(two.as_str()) || two.starts_with(one.as_str()),
-            (Self::Root | Self::Topic(_) | Self::Reply(_), _) => false,
-        }
+    pub fn was_named(&self, text: &str) -> bool {
+        let Self::Reply(root) = self else { return false };
+        text.strip_prefix(REPLY).is_some_and(|begins| begins.len() == EARLIER && root.starts_with(begins))
     }
 }
 
@@ -194,8 +194,8 @@ mod tests {
         let third = Lane::of_message(&second, Some((&second, Hash::of(b"the reply to it"))));
         assert_eq!((&second, &third), (&first, &first));
         assert_eq!(first, Lane::Reply(root.to_string()));
-        let [short, other] = [root.short(), "0".repeat(8)].map(Lane::Reply);
-        assert!(first.same_replies(&short) && short.same_replies(&first) && !first.same_replies(&other));
-        assert!(!Lane::Root.same_replies(&Lane::Root));
+        let named = |digits: &str| first.was_named(&format!("reply:{digits}"));
+        assert!(named(&root.short()) && !named("00000000") && !named(&root.short()[..1]) && !named(&root.to_string()));
+        assert!(!first.was_named(&root.short()) && !Lane::Root.was_named("reply:12345678"));
     }
 }

@@ -49,11 +49,12 @@ pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
         });
         let one = &mut found[at];
         one.turns += 1;
+        one.last = one.last.max(Some(first.at));
         for head in heads.iter().filter(|head| !head.hidden && head.end != End::Removed) {
             one.messages += 1;
             one.bytes += head.bytes;
+            one.last = one.last.max(Some(head.at));
         }
-        one.last = heads.iter().map(|head| head.at).chain(one.last).max();
     }
     found.sort_by_key(|one| std::cmp::Reverse(one.last));
     found
@@ -107,7 +108,7 @@ mod tests {
         let path = tree.path(u32::try_from(tree.len() - 1).unwrap());
         let root = LaneUse { lane: Lane::Root, turns: 2, messages: 3, bytes: 3 * bytes, last: Some(8) };
         let billing =
-            LaneUse { lane: Lane::Topic("billing".into()), turns: 2, messages: 2, bytes: 2 * bytes, last: Some(7) };
+            LaneUse { lane: Lane::Topic("billing".into()), turns: 2, messages: 2, bytes: 2 * bytes, last: Some(6) };
         assert_eq!(of(&tree, &path), [root, billing.clone()]);
         assert_eq!(billing.est_tokens(), (2 * bytes).div_ceil(4));
         assert_eq!(of(&tree, &[]), []);

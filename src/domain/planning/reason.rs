@@ -1,7 +1,8 @@
-//! Why an item is included or left out, in one sentence each, and what would include it.
-//! Not for: determining the reason (`context`).
+//! Why an item is included or left out, in one sentence each.
+//! Not for: determining the reason (`context`), or what would include the item (`remedy`).
 
 pub use super::decided_by::DecidedBy;
+pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
@@ -474,31 +475,4 @@ fn earned(renewals: u32) -> String {
 
 fn turns_word(n: u32) -> &'static str {
     if n == 1 { "turn" } else { "turns" }
-}
-
-/// What would include an item that is left out, and its price.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Remedy {
-    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
-    pub action: String,
-    /// What it does, as the end of a sentence: "takes the exclusion back".
-    pub does: String,
-    /// Tokens that would have to leave first.
-    pub pushes_out: u32,
-    /// Number of the oldest turns in the window that this would take.
-    pub pushes_turns: u32,
-}
-
-impl Remedy {
-    /// The remedy as a sentence, with the key given by the caller.
-    #[must_use]
-    pub fn sentence(&self, key: &str) -> String {
-        let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; removes no turn".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens over the budget"),
-            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
-        };
-        format!("{key} {}{price}", self.does)
-    }
 }

@@ -73,7 +73,7 @@ impl Core {
             write_for(&mut stored, &rules);
         }
         if run.edited && (other || without.is_some()) {
-            let what = "A request that was edited by hand can only be repeated unchanged.";
+            let what = "A request that was edited by hand can only be replayed unchanged.";
             return Err(kept(Failure::user(what)).todo("Edit the next request instead."));
         }
         let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
@@ -97,7 +97,7 @@ impl Core {
             ));
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
-        let what = format!("repeated a call on {name}");
+        let what = format!("replayed a call on {name}");
         let made = self.create_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };

@@ -190,9 +190,9 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     if lane == here {
         return stands;
     }
-    // Earlier versions named a chain of replies by the beginning of its root's key; it keeps that name.
+    // A chain of replies that an earlier version named keeps its name.
     let above = std::iter::successors(tip.filter(|_| replied.is_some()), |at| tree.parent(*at));
-    let begun = above.map(|slot| &tree.head(slot).lane).find(|text| Lane::read(text).same_replies(&lane));
+    let begun = above.map(|slot| &tree.head(slot).lane).find(|text| lane.was_named(text));
     begun.cloned().unwrap_or_else(|| lane.text())
 }
 

@@ -49,7 +49,7 @@ fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();
     if !now.is_empty() {
-        parts.push(format!("Settings read again: {}.", now.join(", ")));
+        parts.push(format!("Settings reloaded: {}.", now.join(", ")));
     }
     if !later.is_empty() {
         parts.push(format!("After a restart: {}.", later.join(", ")));
@@ -66,6 +66,6 @@ mod tests {
         let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(sentence(&[], &[]), "");
         let said = sentence(&words(&["mode", "store"]), &words(&["store"]));
-        assert_eq!(said, "Settings read again: mode. After a restart: store.");
+        assert_eq!(said, "Settings reloaded: mode. After a restart: store.");
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
     match (pending, result) {
         (ProgramPending::Reload(asked), Ok(Answer::Done(text))) => {
             if asked || !text.is_empty() {
-                let text = if text.is_empty() { "Settings read again; nothing changed." } else { text.as_str() };
+                let text = if text.is_empty() { "Settings reloaded; nothing changed." } else { text.as_str() };
                 model.status.report("reload", text, model.now);
             }
         }

@@ -177,7 +177,7 @@ fn settings_are_reloaded_when_their_file_changes() {
     home.config("mode = \"heavy\"\n[screen]\ntheme = \"sepia\"\n");
     pty.see("CTX: Heavy");
     pty.until_bytes("the theme", |raw, _| has_background(raw, (0xf6, 0xed, 0xda)));
-    pty.see("Settings read again");
+    pty.see("Settings reloaded");
     home.config("mode = \"heavy\"\n[screen]\nthmee = \"dark\"\n");
     pty.see("line 3, column 1");
     pty.see("CTX: Heavy");

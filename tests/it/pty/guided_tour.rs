@@ -85,9 +85,9 @@ fn compare_and_replay(guide: &Guide) {
     guide.pty.see("^P actions");
     guide.pty.keys("\tG");
     guide.asked("8 of 9", "Press Z, then w", "Z");
-    guide.pty.see("Repeat this call?");
+    guide.pty.see("Replay this call?");
     guide.pty.keys("w");
-    guide.pty.see("Repeat the call without");
+    guide.pty.see("Replay the call without");
     guide.pty.keys("fix");
     guide.pty.see("/ fix");
     guide.pty.keys("\r");

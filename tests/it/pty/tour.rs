@@ -175,17 +175,17 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("\tG");
     tour.shows("the newest answer is selected", &["p pin", "R regenerate"]);
     tour.keys("Z");
-    tour.shows("replay: a stored call, made again", &["Repeat this call?", "send without one item"]);
+    tour.shows("replay: a stored call, made again", &["Replay this call?", "send without one item"]);
     tour.keys("w");
-    tour.shows("replay: which item is left out?", &["Repeat the call without", "turn 1: Why does login"]);
+    tour.shows("replay: which item is left out?", &["Replay the call without", "turn 1: Why does login"]);
     tour.types("login").keys("\r");
     tour.shows(
         "replay: then and now, side by side",
-        &["Call repeated without an item", "now, without Why does login", "may be chance"],
+        &["Replay without an item", "now, without Why does login", "may be chance"],
     );
     tour.pty.until("both answers", |screen| screen.matches(" in est").count() == 2);
     tour.keys("m");
-    tour.pty.until("the note is taken", |screen| screen.contains("Call repeated without an item"));
+    tour.pty.until("the note is taken", |screen| screen.contains("Replay without an item"));
     tour.keys("\x1b");
     tour.shows("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
 }
@@ -195,7 +195,7 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     let steps = [
         ("the note", "Undone: changed the settings of main"),
-        ("the replay", "Undone: repeated a call"),
+        ("the replay", "Undone: replayed a call"),
         ("what was picked", "Undone: picked 1 item of race-1 for main"),
         ("the race", "Undone: started a race of 2"),
         ("the fork", "Undone: forked main-2"),

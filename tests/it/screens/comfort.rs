@@ -369,7 +369,7 @@ fn settings_are_reloaded_at_runtime() {
     assert_eq!(stage.model.shown_theme(), "contrast");
     stage.reply(
         |request| matches!(request, Request::Program(ProgramRequest::Reload)),
-        Answer::Done("Settings read again: mode.".into()),
+        Answer::Done("Settings reloaded: mode.".into()),
     );
     assert!(stage.screen(100, 30).contains("read again: mode"));
     stage.press("ctrl-x");

@@ -184,7 +184,7 @@ fn repeated_call_is_beside_the_stored_one() {
         |r| matches!(r, Request::Call(CallRequest::StoredPlan { .. })),
         Answer::StoredPlan { plan: plan.clone(), runs },
     );
-    assert!(stage.screen(120, 35).contains("Repeat the call without"));
+    assert!(stage.screen(120, 35).contains("Replay the call without"));
     let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;
     stage.press("down down down enter");
     let run = fixture::run_id(1).to_string();

@@ -100,6 +100,7 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::Unrelated,
         R::TooLarge,
         R::OtherLane,
+        R::OutsideLane,
         R::LaneCount { messages: 6 },
         R::SoftTarget { tokens: 700 },
         R::LevelFull { budget: 600 },
