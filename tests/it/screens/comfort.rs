@@ -371,7 +371,7 @@ fn settings_are_reloaded_at_runtime() {
         |request| matches!(request, Request::Program(ProgramRequest::Reload)),
         Answer::Done("Settings reloaded: mode.".into()),
     );
-    assert!(stage.screen(100, 30).contains("read again: mode"));
+    assert!(stage.screen(100, 30).contains("reloaded: mode"));
     stage.press("ctrl-x");
     assert!(stage.screen(100, 30).contains("then one of these"), "applied at once");
     stage.press("esc f12");

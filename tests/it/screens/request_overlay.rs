@@ -398,7 +398,7 @@ fn tools_are_listed_with_costs_and_switched() {
     stage.press("enter j j");
     pictures("tools-in-a-plan", &mut stage);
     stage.press("p");
-    assert!(stage.screen(120, 35).contains("with every request on this branch or with none"));
+    assert!(stage.screen(120, 35).contains("includes the tool, or none does"));
     assert_eq!(marks(&stage).map(|(_, act)| act), Some(Act::Set { kind: MarkKind::Exclude, toggle: true }), "no other");
     stage.press("x");
     let switched = |stage: &Stage| match stage

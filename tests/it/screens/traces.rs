@@ -170,7 +170,7 @@ fn rerun_beside_the_conversation() {
     let yes = Consent::Yes { hunks: Vec::new() };
     stage.press("y a");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Word { .. })), 0, "a key for the earlier view");
-    assert!(stage.screen(100, 30).contains("It just appeared"));
+    assert!(stage.screen(100, 30).contains("just appeared"));
     stage.wait(700).press("y");
     assert_eq!(asked(&stage, |act| *act == TraceAct::Word { consent: yes.clone(), always: None }), 1);
     let text = |text: &str| Some(Arc::from(text));

@@ -460,7 +460,7 @@ fn quitting_with_a_full_disk_asks_first() {
     stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
     stage.event(Event::Program(ProgramEvent::StorageFailure(None)));
     let screen = stage.screen(100, 30);
-    assert!(screen.contains("There is room again") && !screen.contains("cannot be written"), "{screen}");
+    assert!(screen.contains("Disk space is available again") && !screen.contains("cannot be written"), "{screen}");
     stage.press("ctrl-x q");
     assert!(stage.model.quit, "and nothing is asked");
 }
