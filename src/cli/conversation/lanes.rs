@@ -79,10 +79,11 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     }
     for one in &lanes {
         run.io.say(&format!(
-            "{} {} {:>5} turns {:>9} est. tokens  {}  {}  {}",
+            "{} {} {:>5} {} {:>9} est. tokens  {}  {}  {}",
             if one.lane == next { "●" } else { "○" },
             column(&one.lane.title(), 24),
             one.turns,
+            if one.turns == 1 { "turn " } else { "turns" },
             number(u32::try_from(one.est_tokens()).unwrap_or(u32::MAX)),
             column(of(&one.lane).words(), 13),
             column(&one.last.map_or_else(|| "not used yet".to_owned(), time), 16),
