@@ -552,7 +552,7 @@ mod tests {
         for (body, end, kind, message) in [
             (format!("{HI}{}", finish("content_filter")), CallEnd::Truncated, Kind::Refused, "content filter"),
             (format!("{HI}{}", finish("SAFETY")), CallEnd::Truncated, Kind::Refused, "content filter"),
-            (format!("{HI}{call}{}", finish("tool_calls")), CallEnd::Errored, Kind::Protocol, "without naming it"),
+            (format!("{HI}{call}{}", finish("tool_calls")), CallEnd::Errored, Kind::Protocol, "without a name"),
             (format!("{thought}{}", finish("stop")), CallEnd::Errored, Kind::Protocol, "neither text nor a tool call"),
             (format!("{blank}data: [DONE]\n\n"), CallEnd::Errored, Kind::Protocol, "neither text nor a tool call"),
         ] {

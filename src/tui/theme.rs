@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(theme.style(Ink::You), Theme::built_in("terminal", false).style(Ink::You));
         for (text, said) in [
             ("\naccent = { fg = \"nope\" }", "line 2: \"nope\" is not a color"),
-            ("text = {}\nacent = {}", "line 2: there is no role \"acent\""),
+            ("text = {}\nacent = {}", "line 2: unknown role \"acent\""),
             ("text = {}\nyou = { bald = true }", "line 2, column 9"),
         ] {
             let why = themes(text).get("mine").1.unwrap().to_string();

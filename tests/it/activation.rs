@@ -191,7 +191,7 @@ fn undo_skips_marks_that_a_call_used_up() {
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of milk?");
         let back = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
-        assert!(back.contains(named) && back.contains("used by a call"), "{back}");
+        assert!(back.contains(named) && back.contains("had used the mark"), "{back}");
         let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
         assert_eq!(kinds, [MarkKind::Sticky], "the earlier pin");
         client.must(Request::Session(SessionRequest::Undo));

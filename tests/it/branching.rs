@@ -168,7 +168,7 @@ fn ranges_are_picked_as_one_text() {
     let note = marks[0].note.clone().unwrap();
     assert!(note.contains("the question on the side only") && note.contains("one more on the side"));
     assert!(!note.contains("and a last one"));
-    assert!(client.ask(pick(id(7), id(4))).unwrap_err().what.contains("before it begins"));
+    assert!(client.ask(pick(id(7), id(4))).unwrap_err().what.contains("before it starts"));
 }
 
 #[test]

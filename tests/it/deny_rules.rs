@@ -99,7 +99,7 @@ fn results_read_before_a_rule_stay_with_a_notice() {
     assert!(!denies("*.pem").contains("earlier"), "no earlier result is affected");
     let output = denies(".env*");
     assert!(output.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{output}");
-    assert!(output.contains("is sent with calls as before") && output.contains("Exclude or remove"), "{output}");
+    assert!(output.contains("are still sent") && output.contains("Exclude or delete"), "{output}");
     let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
     let before = sent();
     assert!(before >= 2, "the rule affects later reads");

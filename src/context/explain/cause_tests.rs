@@ -240,7 +240,7 @@ fn rules_skills_and_module_summaries_have_causes() {
         (sent(Skills, 40, skills(1)), vec![], CauseKind::You, "no skills anymore"),
         (sent(Skills, 40, skills(1)), sent(Skills, 60, skills(2)), CauseKind::You, "A skill was added"),
         (vec![], sent(Module, 40, module("fresh")), CauseKind::You, "was written"),
-        (sent(Module, 40, module("fresh")), vec![], CauseKind::You, "taken back"),
+        (sent(Module, 40, module("fresh")), vec![], CauseKind::You, "undone"),
         (sent(Module, 40, module("fresh")), sent(Module, 44, module(stale)), CauseKind::You, "changed or added"),
         (sent(Module, 40, module("fresh")), sent(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
         (sent(Module, 40, module(stale)), sent(Module, 38, module("fresh")), CauseKind::You, "again or edited"),

@@ -192,7 +192,7 @@ mod tests {
     /// Path, files, source: the folder, and the meaning of a confidence of 87.9 %.
     #[test]
     fn folder_and_confidence_of_a_summary() {
-        let (extractive, llm) = ("speaks of 87 % of it", "87 % of the names in it stand in the files");
+        let (extractive, llm) = ("covers 87 % of it", "87 % of its names occur in the files");
         for (path, files, source, folder, trust) in [
             ("src/a.rs", &["src/a.rs"][..], SummarySource::Extractive, None, extractive),
             ("src", &["src/a.rs"], SummarySource::Llm, Some("src"), llm),

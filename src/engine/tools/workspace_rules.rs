@@ -435,7 +435,7 @@ mod tests {
         let not = |editing, word: &str| matches!(editing, Editability::Not(why) if why.contains(word));
         assert_eq!(edits(EditableKind::Rules, true, 0, RuleState::Goes), Editability::Here);
         assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Goes), "outside"));
-        assert!(not(edits(EditableKind::Rules, false, 9, RuleState::Goes), "larger"));
+        assert!(not(edits(EditableKind::Rules, false, 9, RuleState::Goes), "too large"));
         assert!(not(edits(EditableKind::Rules, false, 0, RuleState::Untrusted), "not trusted"));
         assert!(not(edits(EditableKind::Skills, true, 0, RuleState::Goes), "skill"));
     }

@@ -286,6 +286,6 @@ mod tests {
         pieces.flush(false);
         let rest: String = std::iter::repeat_n('a', MAX_PIECE - 3).collect();
         let all = got.borrow().concat();
-        assert_eq!(all, format!("\n[3 bytes went by]\n{rest}bcde"));
+        assert_eq!(all, format!("\n[3 bytes omitted]\n{rest}bcde"));
     }
 }

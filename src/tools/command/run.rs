@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(kept.cut, Some(ShortenedResult { back: "read_file or search with path output:1".into(), full }));
         let partly = answer(collected(200, &text), Some((collected(400, &text), path())), (None, 9), exit());
         assert!(partly.output.body.contains("all of it is kept except its middle]"), "{}", partly.output.body);
-        assert!(partly.cut.unwrap().full.unwrap().contains("were not kept; run it again"));
+        assert!(partly.cut.unwrap().full.unwrap().contains("were not kept; run the command again"));
         let short = answer(collected(200, "short"), Some((collected(400, "short"), path())), (None, 9), exit());
         assert_eq!((short.cut, short.output.body.as_str()), (None, "[exit 0]\nshort"));
     }

@@ -26,7 +26,8 @@ pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> R
     }
     let (sent, masked) = secrets::mask(&whole);
     if masked > 0 {
-        text.notes.push(format!("{masked} possible secrets masked"));
+        let unit = if masked == 1 { "secret" } else { "secrets" };
+        text.notes.push(format!("{masked} possible {unit} masked"));
     }
     text.hidden = u32::try_from(Safe::hidden(&sent)).unwrap_or(u32::MAX);
     if text.hidden > 0 {
@@ -127,8 +128,8 @@ mod tests {
             ("Be brief.".to_owned(), 1_000, vec![], 0),
             ("One\u{200b}.".to_owned(), 1_000, vec!["1 invisible character"], 1),
             ("T\u{200b}w\u{2060}o.".to_owned(), 1_000, vec!["2 invisible characters"], 2),
-            (format!("key = {key}\n"), 1_000, vec!["1 of what looks like secrets masked"], 0),
-            ("0123456789\n".repeat(300), 1_100, vec!["2,200 of 3,300 bytes stay out"], 0),
+            (format!("key = {key}\n"), 1_000, vec!["1 possible secret masked"], 0),
+            ("0123456789\n".repeat(300), 1_100, vec!["2,200 of 3,300 bytes left out"], 0),
         ] {
             std::fs::write(home.path().join("AGENTS.md"), text).unwrap();
             let path = Path::new("AGENTS.md");

@@ -175,6 +175,7 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
             let key = model.keys.key_named("expand-paste");
             let secret = match masked {
                 0 => String::new(),
+                1 => " 1 possible secret is masked.".to_owned(),
                 n => format!(" {n} possible secrets are masked."),
             };
             let text = format!("Attached the present text of {place}, {bytes} bytes; {key} shows it.{secret}");
