@@ -81,7 +81,7 @@ fn allow_flag(asking: &PendingApproval) -> Option<String> {
 /// The message about a call that was denied because there is no terminal to ask on.
 fn refused(asking: &PendingApproval) -> String {
     let tool = &asking.tool;
-    match (asking.deed.steers(), allow_flag(asking)) {
+    match (asking.deed.config_change(), allow_flag(asking)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -128,7 +128,10 @@ fn effects(asking: &PendingApproval) -> Vec<String> {
         }
         ToolEffect::Change(changes) => {
             lines.extend(
-                asking.deed.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+                asking
+                    .deed
+                    .config_change()
+                    .map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
             );
             for change in changes {
                 let difference = change.unified(AROUND);

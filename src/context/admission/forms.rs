@@ -64,7 +64,7 @@ impl<'a> Marks<'a> {
     pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
-        marks.find(|mark| barred && mark.kind.wants())
+        marks.find(|mark| barred && mark.kind.includes())
     }
 
     /// The mark on one message.
@@ -74,7 +74,7 @@ impl<'a> Marks<'a> {
 
     /// Whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
     pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
-        self.message(key).is_some_and(|mark| mark.kind.wants())
+        self.message(key).is_some_and(|mark| mark.kind.includes())
     }
 
     /// Whether a person excluded this message of a turn.

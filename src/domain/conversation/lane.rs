@@ -1,4 +1,4 @@
-//! Lanes: the thread of a conversation that a message belongs to, as a short text stored with it.
+//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message.
 //! Not for: the window of a lane (`context`) or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
@@ -21,7 +21,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// Parses a stored text, or what a person typed. `root` and an empty text name the root.
+    /// Parses a stored text, or a text that a person typed. `root` and an empty text name the root lane.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let text = text.trim();
@@ -33,7 +33,7 @@ impl Lane {
         }
     }
 
-    /// The text that is stored with messages.
+    /// Returns the text that is stored with messages.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -43,7 +43,7 @@ impl Lane {
         }
     }
 
-    /// The key that identifies it among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
+    /// Returns the key that identifies the lane among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
     /// `root:<session>`.
     #[must_use]
     pub fn key(&self, session: SessionId) -> String {
@@ -54,7 +54,7 @@ impl Lane {
         }
     }
 
-    /// Its display name.
+    /// Returns the display name.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -64,9 +64,9 @@ impl Lane {
         }
     }
 
-    /// The lane of a new message. In order of precedence: the topic or reply lane of the message replied to, so that a
-    /// chain of replies stays in the lane of its root; the branch's topic; a new reply lane rooted at the message
-    /// replied to; the branch's present lane.
+    /// Returns the lane of a new message. `replied` is the message replied to: its lane and key. In order of
+    /// precedence: the topic or reply lane of that message, so that a chain of replies stays in the lane of its root;
+    /// the branch's topic; a new reply lane rooted at that message; the branch's present lane.
     #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {

@@ -43,8 +43,8 @@ impl Core {
         let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(Answer::Memories(all)) };
         let known = known(all);
         let ranked = ranked(&known, words);
-        let plain = memory::normalised(words);
-        let holds = |text: &str| !plain.is_empty() && memory::normalised(text).contains(&plain);
+        let plain = memory::normalized(words);
+        let holds = |text: &str| !plain.is_empty() && memory::normalized(text).contains(&plain);
         let hit = |at: &usize| ranked.iter().any(|(_, other)| other == at);
         let also = (0..known.len()).filter(|at| !hit(at) && holds(&known[*at].memory.text));
         let order: Vec<usize> = ranked.iter().map(|(_, at)| *at).chain(also).collect();
@@ -56,8 +56,8 @@ impl Core {
         let text = fit(text)?;
         let session = self.sessions.current()?;
         let (id, branch) = (session.card.id, session.current);
-        let plain = memory::normalised(&text);
-        let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalised(&known.text) == plain);
+        let plain = memory::normalized(&text);
+        let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalized(&known.text) == plain);
         if let Some(twin) = twin {
             let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that memory." };
             return Err(Failure::user(format!(

@@ -70,7 +70,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.steers())
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.config_change())
         {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
@@ -330,7 +330,7 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
 
 /// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
 fn not_alone(deed: &ToolEffect) -> Option<String> {
-    let (path, what) = deed.steers()?;
+    let (path, what) = deed.config_change()?;
     let ToolEffect::Change(changes) = deed else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
 }

@@ -103,14 +103,14 @@ impl Core {
             return Ok(());
         }
         let known = self.store.memories(Some(session))?;
-        let mut known: HashSet<String> = known.iter().map(|memory| memory::normalised(&memory.text)).collect();
+        let mut known: HashSet<String> = known.iter().map(|memory| memory::normalized(&memory.text)).collect();
         let (mut made, mut secret, mut long) = (0, 0, 0);
         for (kind, text) in asked {
             if secrets::count(text) > 0 {
                 secret += 1;
             } else if text.chars().count() > memory::LONGEST {
                 long += 1;
-            } else if made < MOST && known.insert(memory::normalised(text)) {
+            } else if made < MOST && known.insert(memory::normalized(text)) {
                 made += 1;
                 let memory = suggestion(*kind, text, session, head);
                 wishes.writes.push(born(session, &memory, "suggested by the model"));
@@ -176,7 +176,7 @@ impl Core {
             let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
             return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
         }
-        let words = memory::normalised(name);
+        let words = memory::normalized(name);
         if words.chars().count() < SHORTEST {
             return Ok(None);
         }
@@ -200,7 +200,7 @@ impl Core {
     fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
         let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
-        Ok(format!(" {} ", memory::normalised(&said)).contains(&format!(" {words} ")))
+        Ok(format!(" {} ", memory::normalized(&said)).contains(&format!(" {words} ")))
     }
 }
 

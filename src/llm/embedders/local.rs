@@ -4,7 +4,7 @@
 
 use super::choose::parts;
 use super::files::{Files, Pooling};
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalise, pooled};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::BertModel;
@@ -179,7 +179,7 @@ impl LocalEmbedder {
     fn joined(&self, mut parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
         match (parts.len(), parts.pop()) {
             (1, Some((_, mut vector))) => {
-                normalise(&mut vector);
+                normalize(&mut vector);
                 vector
             }
             (_, Some(last)) => {

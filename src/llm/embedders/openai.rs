@@ -3,7 +3,7 @@
 
 use super::choose::parts;
 use crate::domain::base::hash::Fields;
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalise, pooled};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use crate::domain::call::model::Profile;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use crate::llm::http::{Endpoint, runtime};
@@ -195,7 +195,7 @@ fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32
         [] => vec![0.0; dims],
         [_] => {
             let mut vector = vectors.next().unwrap_or_default();
-            normalise(&mut vector);
+            normalize(&mut vector);
             vector
         }
         #[allow(clippy::cast_precision_loss, reason = "a weight")]

@@ -117,7 +117,7 @@ fn batches_prefixes_and_order() {
     assert_eq!(server.inputs(), [json!(["passage: a", "passage: bb"]), json!(["passage: ccc"])]);
     for (found, text) in [(&found[0], "passage: a"), (&found[2], "passage: bb"), (&found[3], "passage: ccc")] {
         let mut expected = vector(text);
-        normalise(&mut expected);
+        normalize(&mut expected);
         assert_eq!(found.as_slice(), expected);
     }
     assert_eq!(found[1], [0.0; 3]);

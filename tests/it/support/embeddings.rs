@@ -2,7 +2,7 @@
 //! Not for: quality of embeddings.
 
 use super::server::{Request, read_request};
-use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalise};
+use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalize};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -89,7 +89,7 @@ impl Embed for RemoteEmbedder {
         }
         let normal = |text: &&str| {
             let mut vector = vector(text);
-            normalise(&mut vector);
+            normalize(&mut vector);
             vector
         };
         Ok(texts.iter().map(normal).collect())

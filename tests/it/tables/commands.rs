@@ -108,7 +108,7 @@ fn command_pairs_that_resolve_failures() {
         };
         let _ = writeln!(out, "   shown by {}", by(&|later| shell::supersedes(("", later), ("", failed))));
         let _ = writeln!(out, "   in sub shown by {}", by(&|later| shell::supersedes(("", later), ("./sub/", failed))));
-        let _ = writeln!(out, "   like {}", by(&|other| shell::alike(failed, other)));
+        let _ = writeln!(out, "   like {}", by(&|other| shell::same_program(failed, other)));
     }
     same("command_lines", &out);
 }
@@ -323,15 +323,19 @@ fn rule_decisions() {
     for (tool, deed) in effects() {
         let (verdict, by) = decide(rules.iter(), tool, &deed);
         let (free, _) = decide([].iter(), tool, &deed);
-        let fits: Vec<String> =
-            rules.iter().enumerate().filter(|(_, rule)| rule.fits(tool, &deed)).map(|(at, _)| at.to_string()).collect();
+        let fits: Vec<String> = rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.applies_to(tool, &deed))
+            .map(|(at, _)| at.to_string())
+            .collect();
         let _ = writeln!(
             out,
             "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}, looks {}",
             deed.targets(),
             by.map(Rule::to_text),
             fits.join(" "),
-            deed.steers(),
+            deed.config_change(),
             deed.is_read_only()
         );
     }

@@ -160,7 +160,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.deed.steers() {
+            if let Some((path, what)) = ask.asking.deed.config_change() {
                 rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }

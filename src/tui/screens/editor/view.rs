@@ -393,6 +393,6 @@ fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String
         (0, false) => "the same items are included".to_owned(),
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
-    let cached = made.same_words();
+    let cached = made.same_text();
     format!("The next request with it: {est} of {room} tokens {label}{before}, cached {cached}{cost}; {items}.")
 }

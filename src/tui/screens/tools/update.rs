@@ -103,7 +103,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
         contacted over the network.";
     let mut words = vec![about.to_owned()];
-    words.extend(file.passed_over().map(|names| {
+    words.extend(file.skipped_servers().map(|names| {
         format!(
             "Skipped, because your settings have servers with these \
         names: {names}."

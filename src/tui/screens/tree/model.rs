@@ -281,7 +281,7 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
 /// The stretches that hold a message whose name or star fits: looked up from the names, which are few.
 fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
-    for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
+    for tag in session.tags.values().filter(|tag| wanted.matches(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
         let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
         if let Some(row) = session.forest.place(slot).filter(|_| said) {
