@@ -74,7 +74,7 @@ fn clustered(count: usize) -> Set {
     const SUBTOPICS: usize = 5_000;
     let mut dice = Dice(1);
     let topics: Vec<Vec<f32>> = (0..TOPICS).map(|_| dice.vector()).collect();
-    let centres: Vec<Vec<f32>> = (0..SUBTOPICS)
+    let centers: Vec<Vec<f32>> = (0..SUBTOPICS)
         .map(|at| topics[at % TOPICS].iter().zip(dice.vector()).map(|(topic, own)| topic + own).collect())
         .collect();
     let mut points = |count: usize| {
@@ -83,9 +83,9 @@ fn clustered(count: usize) -> Set {
             // The square of a uniform number is small more often, so the first subtopics are larger.
             let even = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 5,000")]
-            let centre = &centres[(even * even * SUBTOPICS as f64) as usize];
+            let center = &centers[(even * even * SUBTOPICS as f64) as usize];
             let from = all.len();
-            all.extend(centre.iter().map(|value| value + 1.4 * dice.normal()));
+            all.extend(center.iter().map(|value| value + 1.4 * dice.normal()));
             normalize(&mut all[from..]);
         }
         all
@@ -161,7 +161,8 @@ fn ours(set: &Set) -> (f64, f64) {
     }
     let (median, late) = percentiles(times);
     println!(
-        "  ours, {} p50 {median:8.3} ms  p95 {late:8.3} ms  recall@{TOP} {:.4}  memory {:.1} MB  disk {:.1} MB  built in {built:.1?}",
+        "  ours, {} p50 {median:8.3} ms  p95 {late:8.3} ms  recall@{TOP} {:.4}  memory {:.1} MB  disk {:.1} MB  built \
+            in {built:.1?}",
         if set.len() < 100_000 { "1 thread      " } else { "side by side  " },
         hits as f64 / asked as f64,
         index.memory() as f64 / 1e6,
@@ -236,7 +237,8 @@ fn measure(set: &Set) {
     let flat = set.base.len() as f64 * 4.0 / 1e6;
     for [threads, p50, p95, batch] in lines {
         println!(
-            "  faiss flat, {threads} thread{} p50 {p50:8.3} ms  p95 {p95:8.3} ms  memory {flat:.1} MB  ours is {:.1} x (p50), {:.1} x (p95) as fast; all questions at once {batch:.3} ms each",
+            "  faiss flat, {threads} thread{} p50 {p50:8.3} ms  p95 {p95:8.3} ms  memory {flat:.1} MB  ours is {:.1} \
+                x (p50), {:.1} x (p95) as fast; all questions at once {batch:.3} ms each",
             if threads > 1.0 { "s" } else { " " },
             p50 / median,
             p95 / late,

@@ -46,7 +46,7 @@ fn content(turn: usize) -> String {
     let cjk = "令牌的数量取决于词表，同一句话在不同的模型里长度不同。昨日の会議で決まったことを短くまとめてください。\
                토큰 수는 모델마다 다르므로 서버가 알려 준 값을 믿어야 합니다。";
     match turn % 6 {
-        0 => format!("Summarise this.\n\n{}", piece(PROSE, 300 * turn, 2_400)),
+        0 => format!("Summarize this.\n\n{}", piece(PROSE, 300 * turn, 2_400)),
         1 => format!("Review this code.\n\n```rust\n{}\n```", piece(RUST, 400 * turn, 2_600)),
         2 => format!("What is odd in this data?\n\n{}", json(40)),
         3 => cjk.repeat(6),
@@ -84,7 +84,8 @@ fn settle(home: &Path, server: &Server<'_>, encoding: &str) {
     std::fs::create_dir_all(home.join("work")).unwrap();
     let work = home.join("work").canonicalize().unwrap();
     let config = format!(
-        "profile = {:?}\ntrusted_folders = [{:?}]\n[profiles.{:?}]\nbase_url = {:?}\nmodel = {:?}\napi_key_env = \"BENCH_KEY\"\n\
+        "profile = {:?}\ntrusted_folders = [{:?}]\n[profiles.{:?}]\nbase_url = {:?}\nmodel = {:?}\napi_key_env = \
+            \"BENCH_KEY\"\n\
          max_output = 24\ncontext_window = 32000\nattempts = 1\nidle_timeout = 600\n[models.{:?}]\nencoding = {encoding:?}\n",
         server.name,
         work.display().to_string(),

@@ -1,82 +1,86 @@
 //! pleach: a terminal workbench for branching conversations with language models, in which a person sees and decides
 //! exactly what goes into every call, before it goes. This page is the architecture document.
 //!
-//! # The promise
+//! # The guarantee
 //!
-//! Enter sends exactly what the screen shows. A plan is solved before each call; every turn, pin and text stands in exactly
-//! one of its rows, in or out, with its tokens and its reason; the request's bytes are made once from that plan, hashed,
-//! stored with the run, and posted unchanged.
+//! Enter sends exactly what the screen shows. A plan is solved before each call; every turn, pin, and text is in
+//! exactly one of its rows, included or left out, with its tokens and its reason; the request's bytes are made once
+//! from that plan, hashed, stored with the run, and posted unchanged.
 //!
-//! # The house
+//! # The modules
 //!
 //! ```text
 //!                          main.rs
 //!                 ┌───────────┴───────────┐
-//!                cli                     tui            top floor: people
+//!                cli                     tui            user interfaces
 //!                 └───────────┬───────────┘
-//!                          engine                       the only room that orchestrates
+//!                          engine                       the only module that orchestrates
 //!         ┌────────┬──────────┼──────────┬────────┐
-//!      context    llm    tools   mcp    config  telemetry    second floor: one talent each
+//!      context    llm    tools   mcp    config  telemetry    one responsibility each
 //!       store   import     export    retrieval   code
 //!         └────────┴──────────┬──────────┴────────┘
-//!                          domain                       ground: nouns; nothing that touches the world
+//!                          domain                       types and pure rules, without side effects
 //! ```
 //!
-//! | room | what it is for | may import |
+//! | module | purpose | may import |
 //! |---|---|---|
-//! | [`domain`] | nouns and pure rules: messages, trees, marks, plans, reasons, sanitised text, ports | nothing |
+//! | [`domain`] | types and pure rules: messages, trees, marks, plans, reasons, sanitized text, ports | nothing |
 //! | [`config`] | settings, key table, table of commands, policies, model table, prompts | domain |
 //! | [`context`] | the planner: input → plan with reasons → bytes (`policy`, `admission`, `explain`, `render`, `summary`) | domain |
-//! | [`retrieval`] | the older messages that a question is about: gate, BM25 over a path, floor, cards | domain |
+//! | [`retrieval`] | search of older messages for a question: gate, BM25 over a path, floor, cards | domain |
 //! | [`code`] | the symbols of a workspace: parsing, index, touchpoints for a question, the map | domain |
 //! | [`store`] | one SQLite file: writer thread, readers, migrations, search | domain |
 //! | [`llm`] | servers, the offline model, recordings, token counting | domain |
 //! | [`tools`] | tools confined to the workspace folder: reading and changing files, commands in a sandbox | domain |
-//! | [`mcp`] | servers of tools (Model Context Protocol): started, called, ended | domain |
-//! | [`import`], [`export`] | foreign formats to and from neutral records | domain |
+//! | [`mcp`] | MCP servers (Model Context Protocol): starting, calling, and ending them | domain |
+//! | [`import`], [`export`] | conversion of other formats to and from neutral records | domain |
 //! | [`telemetry`] | the log file | domain |
-//! | [`engine`] | sessions, turns, planning beside them, undo, recovery; its only door is [`engine::api`] | all of these |
+//! | [`engine`] | sessions, turns, background planning, undo, recovery; its only interface is [`engine::api`] | all of these |
 //! | [`tui`] | the workbench: pure model, update, view, and the terminal | domain, config, `engine::api` |
 //! | [`cli`] | the command line | domain, config, `engine::api` |
 //!
-//! `tests/architecture.rs` holds this table and fails the build on any other edge, on a file without a header, on a file
-//! over 500 lines, on a folder of more than 22 files, and on guests in the wrong room (SQLite only in the store, the terminal only in the workbench, the
-//! network only in `llm`, no clock or file in the planner, the screen's update or its views).
+//! `tests/architecture.rs` contains this table. It rejects any other import, a file without a header, a file over 500
+//! lines, a folder of more than 22 files, and a library in the wrong module (SQLite only in the store, the terminal
+//! only in the workbench, the network only in `llm`, no clock or file in the planner, the screen's update, or its
+//! views).
 //!
-//! # A turn's journey
+//! # The course of a turn
 //!
-//! 1. A key becomes an action (`config/keymap.toml`), the action becomes a message, a pure `update` handles the message, and
-//!    the resulting command crosses the engine's door.
-//! 2. The screen asks for the plan of each new draft. When anything else that the plan depends on changes (a mark, a setting,
-//!    a memory, the workspace), the engine plans the draft on the screen again by itself
-//!    (`Core::replan_when_due`). The engine copies everything that can matter into a snapshot
+//! 1. A key becomes an action (`config/keymap.toml`), the action becomes a message, a pure `update` handles the
+//!    message, and the resulting command becomes a request to [`engine::api`].
+//! 2. The screen asks for the plan of each new draft. When anything else that the plan depends on changes (a mark, a
+//!    setting, a memory, the workspace), the engine plans the draft on the screen again automatically
+//!    (`Core::replan_when_due`). The engine copies everything that the plan can depend on into a snapshot
 //!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::collect`)
 //!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it once ([`context::plan`]: score, admit,
 //!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return
-//!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. No source asks how much room
-//!    there is. A source that must not repeat what is sent anyway (errors, code, older messages) is told which turns go
-//!    whatever is found ([`context::already_in`]). One place admits (`context::admission`), in this order: what
-//!    is required, rules and the map of the code, what was looked up within the mode's allowance, the window of turns with
-//!    all that is left, leases, and what still fits of what was looked up. An accepted summary goes in every mode while the
-//!    request is no larger with it than without it (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
-//!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the vectors
-//!    that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a trusted workspace,
-//!    and a plan (`engine::plans::sources::code`) uses what is known when the plan is made.
-//! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan, its
-//!    bytes are posted. Otherwise nothing is sent, and the new plan is shown.
+//!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. A source does not know
+//!    how many tokens are free. A source that must not repeat other content (errors, code, older messages) receives the
+//!    turns that are sent in any case ([`context::already_in`]). Only `context::admission` admits items, in this order:
+//!    required items, rules and the map of the code, retrieved items within the mode's allowance, the window of turns
+//!    with all that is left, leases, and retrieved items that still fit. An accepted summary is sent in every mode if
+//!    the request is no larger with it than without it (`context::admission::accepted_summaries`). Only the newest
+//!    draft of a branch is planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
+//!    computes vectors of passages, and a plan uses the vectors that exist. Code works the same way: a thread
+//!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan
+//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made.
+//! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan,
+//!    its bytes are posted. Otherwise nothing is sent, and the new plan is shown.
 //! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own
 //!    event decoder ([`llm::sse`]), and the received text is saved at least every 250 ms.
-//! 5. The pure turn machine ([`engine::turns::machine`]) decides what follows. The first event turns the user message into a
-//!    node. An answer with tool calls waits for all results and is committed together with them; then the longer turn is
-//!    planned and sent again. A call that would change something is first worked out ([`domain::tool::consent`]) and then
-//!    waits for a rule or a person to allow it (`engine::turns::consent`). Its changes are an operation, so undo reverts
-//!    them. Each turn ends in one transaction that moves the branch's head by compare-and-swap and closes the run.
-//! 6. The state block is cut out of the answer and stored as a version. Its requests to remember or to pin something are
-//!    stored as suggestions. The engine records what the turn touched, counts leases down, and leases what was mentioned
-//!    again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored beside the estimate.
-//!    From both, the meter learns how the model's server counts ([`domain::call::meter`]); this affects only display and
-//!    alarms. Once the answer is on the screen, the engine records which items of the call it used, and by what evidence
-//!    (`engine::turns::item_use`, found by [`context::item_use`]); no text is stored with that.
+//! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
+//!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
+//!    turn is planned and sent again. The effect of a call that would make changes is determined first
+//!    ([`domain::tool::consent`]); then the call waits for a rule or a person to allow it (`engine::turns::consent`).
+//!    Its changes are an operation, so undo reverts them. Each turn ends in one transaction that moves the branch's
+//!    head by compare-and-swap and closes the run.
+//! 6. The state block is removed from the answer and stored as a version. Its requests to remember or to pin something
+//!    are stored as suggestions. The engine records what the turn touched, counts leases down, and leases what was
+//!    mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored
+//!    beside the estimate. From both, the meter learns how the model's server counts ([`domain::call::meter`]); this
+//!    affects only display and alarms. Once the answer is on the screen, the engine records which items of the call it
+//!    used, and by what evidence (`engine::turns::item_use`, found by [`context::item_use`]); no text is stored with
+//!    it.
 //! 7. After a turn has closed, a thread checks whether the policy wants a summary of older turns
 //!    (`engine::summaries::automatic`). The summary waits as a draft and enters no plan until a person accepts it.
 //!
@@ -85,36 +89,49 @@
 //!
 //! # Identity
 //!
-//! A node's key is a hash of its parent's key, role, content and twin number, so the same message is the same node on every
-//! machine. Plans, marks and digests speak in keys; public ids (UUIDv7) are for people. Two answers to one question are
-//! two turns. See [`domain::conversation::message::node_key`] and [`domain::conversation::mark::Atom`].
+//! A node's key is a hash of its parent's key, role, content and twin number, so the same message is the same node on
+//! every machine. Plans, marks, and digests use keys; public ids (UUIDv7) are for people. Two answers to one question
+//! are two turns. See [`domain::conversation::message::node_key`] and [`domain::conversation::mark::Atom`].
 //!
 //! # Where to add things
 //!
 //! * a reason or remedy: [`domain::planning::plan::Reason`], its sentence beside it, then `context`
-//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`];
-//!   a number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a fact that it
-//!   needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
-//! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer), a
-//!   line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
-//! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does); its key
-//!   in `config/keymap.toml`; help, palette and conflicts follow. What a screen does with it is an arm of that screen's `update`
+//! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`]; a
+//!   number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a
+//!   fact that it needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
+//! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer),
+//!   a line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
+//! * an action: a line in `config::keys::actions` (name and sentence) and one in `tui::update::actions` (what it does);
+//!   its key in `config/keymap.toml`; help, the palette, and the conflict check use both. Its effect on a screen is an
+//!   arm of that screen's `update`
 //! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
-//!   `tui::chat::update::commands`; help, completion, `--plain` and the manual page follow. `Print` there means that the command
-//!   line's own code carries it out and the screen shows what it printed
+//!   `tui::chat::update::commands`; help, completion, `--plain`, and the manual page use the table. `Print` there means
+//!   that the command line's own code carries it out and the screen shows what it printed
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
-//!   `summaries::state`, `tools::state`), which does not know the core that holds it
-//! * work beside the engine's thread: [`engine`]'s `jobs`, which alone starts threads there and answers every ticket
+//!   `summaries::state`, `tools::state`), which does not depend on the core that contains it
+//! * work beside the engine's thread: [`engine`]'s `jobs`, the only place that starts threads; it answers every ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
-//!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. An answer that
-//!   it waits for: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
+//!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. A
+//!   pending answer: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
 //! * a panel beside the chat: `tui::chat`
-//! * a server's peculiarity: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
+//! * a quirk of a server: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
-//! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`, its table in `code::parse::spec`
+//! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`,
+//!   its table in `code::parse::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
+//!
+//! # Where things are decided
+//!
+//! * when a lease expires: [`Mark::after_turn`](domain::conversation::mark::Mark::after_turn), called after each answer by
+//!   `engine::turns::reflect`
+//! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
+//! * the header of a card: for a turn that a person kept, `engine::plans::labels`, `card_text`; for an older message that
+//!   was found, `retrieval::cards`
+//! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
+//! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks: `engine::turns::consent`
+//! * what undo reverts: [`domain::conversation::operation`], applied by `engine::branches::undo`
 //!
 //! # Glossary
 //!
@@ -124,68 +141,70 @@
 //! * **node**: one message at one place in the tree.
 //! * **branch**: a named pointer to a node, its head, with marks and settings of its own.
 //! * **path**: the nodes from the root to a branch's head.
-//! * **turn**: a user message and everything after it, up to the next user message. The **preamble** is what precedes the
-//!   first user message.
+//! * **turn**: a user message and everything after it, up to the next user message. The **preamble** is what precedes
+//!   the first user message.
 //! * **episode**: an assistant message that calls tools, together with all results of those calls.
 //! * **lane**: the topic or the chain of replies that a message belongs to. A branch is another continuation; a lane is
 //!   another subject.
 //! * **task**: a stretch of a branch that a person names.
 //! * **state block**: the model's own short memory at the end of an answer. The newest one goes with the next call.
-//! * **memory**: a fact, preference, outcome, or event that stays known beyond its message, in one session or in all. The
-//!   model suggests it or a person writes it. Only a confirmed memory is sent. All branches share it, and it never holds a
-//!   secret.
+//! * **memory**: a fact, preference, outcome, or event that is stored independently of its message, for one session or
+//!   for all. The model suggests it or a person writes it. Only a confirmed memory is sent. All branches share it, and
+//!   it never holds a secret.
 //!
 //! The decisions of a person or the program:
 //!
-//! * **mark**: a decision about an item on one branch: a **pin** stays until it is taken off, a **lease** is a pin for some
-//!   turns, an **exclusion** keeps an item out (always or for one call), and **include once** takes an item into one call.
-//!   A mark is **active** while its message is on the branch's path and **inactive** otherwise.
-//! * **suggested pin**: a message that the model named in its state block, or that the program leased again and again. It
-//!   waits in the plan for a person's decision and has no effect until then.
-//! * **activation**: how much recent turns touched an item. A turn **touches** an item by referring to it, sending it, or
-//!   finding it. Activation decides which items the program leases.
+//! * **mark**: a decision about an item on one branch: a **pin** stays until it is removed, a **lease** is a pin for
+//!   some turns, an **exclusion** keeps an item out (always or for one call), and **include once** includes an item in
+//!   one call. A mark is **active** while its message is on the branch's path and **inactive** otherwise.
+//! * **suggested pin**: a message that the model named in its state block, or that the program leased again and again.
+//!   It waits in the plan for a person's decision and has no effect until then.
+//! * **activation**: a score for how often recent turns touched an item. A turn **touches** an item by referring to it,
+//!   sending it, or finding it. Activation decides which items the program leases.
 //! * **operation**: the changes of one act, recorded so that undo and redo can reverse and repeat them.
 //!
 //! The next call:
 //!
 //! * **request**: the bytes that are posted.
 //! * **plan**: the rows of a request, solved before the call. The **basis** is what a plan was solved from.
-//! * **item**: a row of a plan. It is **included** or **left out**, with a **reason**, and an item that is left out may have
-//!   a **remedy**: the action that would include it, with its price.
-//! * **atom**: the smallest thing that a plan includes or leaves out, named by the keys of its messages or by a hash.
+//! * **item**: a row of a plan. It is **included** or **left out**, with a **reason**, and an item that is left out may
+//!   have a **remedy**: the action that would include it, with its price.
+//! * **atom**: the smallest unit that a plan includes or leaves out, named by the keys of its messages or by a hash.
 //! * **budget**: the tokens that the request may take: the model's window, less what is reserved for the answer, less a
 //!   safety margin, and never more than the configured cap.
 //! * **policy**: the rules and numbers by which a plan is solved.
-//! * **mode**: how much the program looks up by itself: Off, Light, or Heavy.
+//! * **mode**: how much context the program adds automatically: Off, Light, or Heavy.
 //! * **section**: a part of the request that holds items of one kind. The **layout** is the order of the sections.
 //! * **window**: the recent turns that are sent. Its **start** is the oldest of them; the code calls it the anchor.
-//! * **form**: how a message is sent: **full**, **shortened** (a tool result with its middle cut out), **elided** (calls named
-//!   in one line, without their results), or in a **card**.
+//! * **form**: how a message is sent: **full**, **shortened** (a tool result with its middle cut out), **elided**
+//!   (calls named in one line, without their results), or in a **card**.
 //! * **card**: an older message or turn that is sent outside the window, dated and delimited.
-//! * **summary**: a text that is sent in place of the turns that it **covers**; the turns themselves stay stored. A **draft**
-//!   waits for a person; an **accepted** summary goes into plans. Accepted summaries can be taken back one by one.
+//! * **summary**: a text that is sent in place of the turns that it **covers**; the turns themselves stay stored. A
+//!   **draft** waits for a person; an **accepted** summary goes into plans. Accepted summaries can be undone one by
+//!   one.
 //! * **module summary**: a summary of one part of the workspace's program.
 //! * **priority level**: under the policy `levels`, a share of the budget for items that last equally long: permanent,
 //!   session, working, or volatile.
-//! * **retrieval set**: everything about one search of older messages: the query, the decision whether to search, and the
-//!   candidates with their scores.
-//! * **touchpoint**: a symbol of the workspace's code that is sent with a call, with its place and the reason it was chosen.
+//! * **retrieval set**: everything about one search of older messages: the query, the decision whether to search, and
+//!   the candidates with their scores.
+//! * **touchpoint**: a symbol of the workspace's code that is sent with a call, with its place and the reason it was
+//!   chosen.
 //! * **map**: the overview of the workspace's folders and files that is sent so that the model can find its way.
 //! * **focus**: the files, folders, and symbols to which the search of code is limited.
 //! * **subject**: a cluster of similar questions.
 //!
-//! The calls that were made:
+//! Past calls:
 //!
 //! * **run**: one call, recorded before it is made.
 //! * **use**: evidence that the answer of a run used an item: quoted, named, edited, its symbol mentioned, or expanded.
 //! * **digest**: a BLAKE3 hash; the request digest is the hash of the bytes that were posted.
-//! * **trace**: the record of one tool call: its arguments, who allowed it, and its outcome. A failed call is linked to the
-//!   later call that succeeded on the same thing ([`domain::tool::resolution`]).
+//! * **trace**: the record of one tool call: its arguments, who allowed it, and its outcome. A failed call is linked to
+//!   the later call that succeeded on the same thing ([`domain::tool::resolution`]).
 //! * **rerun**: a tool call that a person repeats outside the conversation.
 //! * **diagnostic**: a part of an answer that could not be used as received, kept with the run in its original bytes.
 //! * **profile**: one configured place to send requests to: a server, its key, and its model.
-//! * **dialect**: how a server expects requests to be written. A **quirk** is a change of dialect that the program learned
-//!   when a server refused a request for a model.
+//! * **dialect**: how a server expects requests to be written. A **quirk** is a change of dialect that the program
+//!   learned when a server refused a request for a model.
 
 pub mod cli;
 pub mod code;

@@ -38,7 +38,8 @@ const AREAS: [&str; 12] = [
 /// What a paragraph says about a part, and how a question paraphrases it.
 const FACTS: [(&str, &str); 12] = [
     (
-        "keeps its entries in a ring of {n} slots; once that many are waiting, the oldest is overwritten without a word",
+        "keeps its entries in a ring of {n} slots; once that many are waiting, the oldest is overwritten without a \
+            word",
         "how many items fit before old ones get lost in the {p} of {a}?",
     ),
     (
@@ -92,7 +93,7 @@ const PADDING: [&str; 14] = [
     "You can verify this with a short test that runs the same input twice and compares the results.",
     "In the usual case nothing of this is visible, but under load the difference is easy to measure.",
     "It would also be possible to make this configurable; so far nobody has asked for it.",
-    "Note that the order of initialisation matters, since the registry has to exist before anything is registered.",
+    "Note that the order of initialization matters, since the registry has to exist before anything is registered.",
     "Error handling follows the pattern of the other modules: a small enum, with the source kept for the log.",
     "If you prefer, the same can be expressed with an iterator, which reads better but allocates once more.",
     "The documentation mentions this in passing, and the example in the repository shows the intended use.",
@@ -107,7 +108,9 @@ fn code(dice: &mut Dice, part: &str, area: &str) -> String {
     let name = format!("{area}_{part}");
     let size = dice.below(900) + 8;
     format!(
-        "```rust\npub fn open_{name}(config: &Config) -> Result<Handle, Error> {{\n    let limit = config.limit.unwrap_or({size});\n    let handle = Handle::with_capacity(limit)?;\n    handle.register(\"{name}\")?;\n    Ok(handle)\n}}\n```"
+        "```rust\npub fn open_{name}(config: &Config) -> Result<Handle, Error> {{\n    let limit = \
+            config.limit.unwrap_or({size});\n    let handle = Handle::with_capacity(limit)?;\n    \
+            handle.register(\"{name}\")?;\n    Ok(handle)\n}}\n```"
     )
 }
 

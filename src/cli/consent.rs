@@ -68,12 +68,12 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 /// rule for the tool is enough, or else the long line. None if no rule can approve the call: a star in a rule matches
 /// anything, so a rule cannot spell out a line with a star.
 fn allow_flag(asking: &PendingApproval) -> Option<String> {
-    let ToolEffect::Run(command) = &asking.deed else { return Some(asking.tool.clone()) };
+    let ToolEffect::Run(command) = &asking.effect else { return Some(asking.tool.clone()) };
     let line = &command.line;
     let whole = format!("{}:{line}", asking.tool);
     let short = line.len() <= 100 && !line.contains(['\n', '\r']);
     let words = if short { [&whole, &asking.tool] } else { [&asking.tool, &whole] };
-    let lets = |word: &&&String| decide([allowed(word)].iter(), &asking.tool, &asking.deed).0 == Verdict::Allow;
+    let lets = |word: &&&String| decide([allowed(word)].iter(), &asking.tool, &asking.effect).0 == Verdict::Allow;
     let word = words.iter().find(lets)?;
     Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { asking.tool.clone() })
 }
@@ -81,7 +81,7 @@ fn allow_flag(asking: &PendingApproval) -> Option<String> {
 /// The message about a call that was denied because there is no terminal to ask on.
 fn refused(asking: &PendingApproval) -> String {
     let tool = &asking.tool;
-    match (asking.deed.config_change(), allow_flag(asking)) {
+    match (asking.effect.config_change(), allow_flag(asking)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -97,7 +97,7 @@ fn refused(asking: &PendingApproval) -> String {
 
 /// The decision about a call that needs approval; none after Ctrl+C, which stops the turn.
 pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) -> Option<Consent> {
-    if decide(rules.iter(), &asking.tool, &asking.deed).0 == Verdict::Allow {
+    if decide(rules.iter(), &asking.tool, &asking.effect).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
@@ -118,7 +118,7 @@ pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval)
 /// Everything that the call would do.
 fn effects(asking: &PendingApproval) -> Vec<String> {
     let mut lines = vec![format!("{} needs approval.", asking.tool)];
-    match &asking.deed {
+    match &asking.effect {
         ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
             lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
@@ -129,7 +129,7 @@ fn effects(asking: &PendingApproval) -> Vec<String> {
         ToolEffect::Change(changes) => {
             lines.extend(
                 asking
-                    .deed
+                    .effect
                     .config_change()
                     .map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
             );
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn the_approval_shows_the_end_of_a_command() {
         let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
-        let deed = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
-        let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None });
+        let effect = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
+        let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None });
         let wanted = [
             "  $ ls",
             "  $ [199 blank lines]",
@@ -179,13 +179,13 @@ mod tests {
         let long = format!("echo {}; ls", "x".repeat(150));
         let lines = ["ls", "echo 'a b'", "ls | wc", "echo 'a'; ls", "echo *", "echo *; ls", "a\nb", long.as_str()];
         for line in lines {
-            let deed = ToolEffect::Run(Command {
+            let effect = ToolEffect::Run(Command {
                 line: line.into(),
                 folder: String::new(),
                 seconds: 1,
                 protection: Vec::new(),
             });
-            let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+            let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
             let Some(flag) = allow_flag(&asking) else {
                 assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
                 continue;
@@ -194,7 +194,7 @@ mod tests {
             let read = shell_words(&flag);
             assert_eq!(read.len(), 1, "{flag}");
             let rule = allowed(&read[0]);
-            assert_eq!(decide([&rule].into_iter(), "run", &asking.deed).0, Verdict::Allow, "{flag} for {line:?}");
+            assert_eq!(decide([&rule].into_iter(), "run", &asking.effect).0, Verdict::Allow, "{flag} for {line:?}");
         }
     }
 

@@ -537,6 +537,8 @@ fn commands_become_requests() {
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
     let said = say(&["lane", "root"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
+    let said = say(&["lane", "none"], done);
+    assert_eq!(said.seen.last(), Some(&overrides(|_| {})));
     let said = say(&["context", "window", "4"], done);
     assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
     let said = say(&["branch", "rename", "alt", "new"], done);
@@ -725,5 +727,6 @@ fn failures_are_sentences_about_commands() {
         assert_eq!(sentence(raw), read);
     }
     assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` undoes it.");
+    assert_eq!(in_commands("Undone: renamed main. U redoes it."), "Undone: renamed main. `pleach redo` redoes it.");
     assert_eq!(escaped_lines("{\"a\":\"\u{9b}\"}\n{\"b\":\"é\"}\n"), "{\"a\":\"\\u009b\"}\n{\"b\":\"é\"}\n");
 }

@@ -1,4 +1,4 @@
-//! Tests of the whole room: languages, hostile bytes, updates, the cache, and budgets.
+//! Tests of the whole module: languages, hostile bytes, updates, the cache, and budgets.
 
 use super::CodeError;
 use super::find::cards::{Found, Limits, Sources, fill};
@@ -41,7 +41,8 @@ fn rust_is_read() {
     use Kind::{Constant, Enum, Function, Impl, Interface, Macro, Method, Module, Prototype, Struct, Type};
     expect(
         Language::Rust,
-        "pub struct A<T> { x: T }\nenum B { C }\nimpl<T> fmt::Display for A<T> { fn go(&self) {} }\ntrait T { fn must(&self); }\n\
+        "pub struct A<T> { x: T }\nenum B { C }\nimpl<T> fmt::Display for A<T> { fn go(&self) {} }\ntrait T { fn \
+            must(&self); }\n\
          mod inner { pub const N: u8 = 1; fn f() { fn nested() {} } }\nmod other;\ntype X = u8;\nmacro_rules! m { () => {} }\n",
         &[
             (Struct, "A", "file"),
@@ -63,7 +64,8 @@ fn rust_is_read() {
 #[test]
 fn python_is_read() {
     use Kind::{Class, Constant, Function, Method};
-    let text = "\"\"\"Of the module.\"\"\"\nLIMIT = 3\n\n@deco(\"models\")\nclass A(Base):\n    \"\"\"Of A.\"\"\"\n    def go(self):\n        local = 1\n\ndef f(x):\n    def inner():\n        pass\n";
+    let text = "\"\"\"Of the module.\"\"\"\nLIMIT = 3\n\n@deco(\"models\")\nclass A(Base):\n    \"\"\"Of A.\"\"\"\n   \
+         def go(self):\n        local = 1\n\ndef f(x):\n    def inner():\n        pass\n";
     expect(
         Language::Python,
         text,
@@ -86,7 +88,8 @@ fn python_is_read() {
 #[test]
 fn scripts_are_read() {
     use Kind::{Class, Constant, Enum, Function, Interface, Method, Module, Type};
-    let plain = "export const go = (a) => a;\nconst N = 1;\nclass A { run() {} }\nfunction f() { const x = 1; }\nexports.late = function () {};\n";
+    let plain = "export const go = (a) => a;\nconst N = 1;\nclass A { run() {} }\nfunction f() { const x = 1; \
+        }\nexports.late = function () {};\n";
     expect(
         Language::JavaScript,
         plain,
@@ -99,7 +102,8 @@ fn scripts_are_read() {
             (Method, "late", "file"),
         ],
     );
-    let typed = "export interface I { x: number }\ntype T = I;\nenum E { A }\nnamespace N { export function f(): void {} }\nexport default class C { private p = () => 1; }\n";
+    let typed = "export interface I { x: number }\ntype T = I;\nenum E { A }\nnamespace N { export function f(): void \
+        {} }\nexport default class C { private p = () => 1; }\n";
     for language in [Language::TypeScript, Language::Tsx] {
         expect(
             language,
@@ -123,7 +127,8 @@ fn go_and_java_are_read() {
     use Kind::{Class, Constant, Enum, Function, Interface, Method, Struct, Type};
     expect(
         Language::Go,
-        "package p\n\n// S is.\ntype S struct { A int }\ntype I interface { Do() }\ntype N int\nconst (\n\tX = 1\n\tY = 2\n)\nfunc (s *S) Go() { x := 1; _ = x }\nfunc F() {}\n",
+        "package p\n\n// S is.\ntype S struct { A int }\ntype I interface { Do() }\ntype N int\nconst (\n\tX = 1\n\tY \
+            = 2\n)\nfunc (s *S) Go() { x := 1; _ = x }\nfunc F() {}\n",
         &[
             (Struct, "S", "file"),
             (Interface, "I", "file"),
@@ -136,7 +141,8 @@ fn go_and_java_are_read() {
     );
     expect(
         Language::Java,
-        "package p;\n/** Of A. */\n@Deprecated\npublic class A { A() {} int f(int x) { return x; } enum E { P } interface I { void g(); } }\n",
+        "package p;\n/** Of A. */\n@Deprecated\npublic class A { A() {} int f(int x) { return x; } enum E { P } \
+            interface I { void g(); } }\n",
         &[
             (Class, "A", "file"),
             (Method, "A", "A"),
@@ -153,7 +159,8 @@ fn c_and_cpp_are_read() {
     use Kind::{Class, Function, Macro, Method, Module, Prototype, Struct, Type};
     expect(
         Language::C,
-        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nstruct s { int x; };\ntypedef struct s s_t;\nint f(int);\nstatic char *g(void) { int local(int); return 0; }\n",
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nstruct s { int x; };\ntypedef struct s s_t;\nint f(int);\nstatic \
+            char *g(void) { int local(int); return 0; }\n",
         &[
             (Macro, "MAX", "file"),
             (Struct, "s", "file"),
@@ -164,14 +171,16 @@ fn c_and_cpp_are_read() {
     );
     expect(
         Language::Cpp,
-        "namespace n {\ntemplate <class T> class A { public: void f(); int g() { return 1; } };\ntemplate <class T> void A<T>::f() {}\n}\n",
+        "namespace n {\ntemplate <class T> class A { public: void f(); int g() { return 1; } };\ntemplate <class T> \
+            void A<T>::f() {}\n}\n",
         &[(Module, "n", "file"), (Class, "A", "n"), (Prototype, "f", "A"), (Method, "g", "A"), (Function, "f", "n")],
     );
 }
 
 #[test]
 fn leading_comments_and_attributes_belong_to_a_symbol() {
-    let text = "//! Of the file.\n\n// Apart.\n\n/// First.\n/// Second.\n#[cfg(unix)]\n#[inline]\nfn f(a: u8) -> u8 {\n    a\n}\nlet x; // behind\nfn g() {}\n";
+    let text = "//! Of the file.\n\n// Apart.\n\n/// First.\n/// Second.\n#[cfg(unix)]\n#[inline]\nfn f(a: u8) -> u8 \
+        {\n    a\n}\nlet x; // behind\nfn g() {}\n";
     let parsed = read(Language::Rust, text);
     let find = |name: &str| parsed.symbols.iter().find(|s| *s.name == *name).unwrap();
     let f = find("f");
@@ -370,15 +379,18 @@ fn workspace() -> tempfile::TempDir {
     };
     put(
         "src/net/retry.rs",
-        "/// Tries again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 {\n    n * 2\n}\n",
+        "/// Tries again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 \
+            {\n    n * 2\n}\n",
     );
     put(
         "src/net/mod.rs",
-        "pub mod retry;\npub struct Client { timeout: u32 }\nimpl Client {\n    pub fn send(&self) -> bool {\n        retry::retry_request(self.timeout)\n    }\n}\n",
+        "pub mod retry;\npub struct Client { timeout: u32 }\nimpl Client {\n    pub fn send(&self) -> bool {\n        \
+            retry::retry_request(self.timeout)\n    }\n}\n",
     );
     put(
         "app/models.py",
-        "class ModelOptions:\n    \"\"\"Options of a model.\"\"\"\n    def validate(self, temperature):\n        return temperature > 0\n",
+        "class ModelOptions:\n    \"\"\"Options of a model.\"\"\"\n    def validate(self, temperature):\n        \
+            return temperature > 0\n",
     );
     put("web/view.ts", "export function drawNetworkGraph(points: number[]) {\n  return points.length;\n}\n");
     put("target/made.rs", "fn ignored_thing() {}\n");

@@ -4,7 +4,7 @@
 use super::error::ConfigError;
 use super::layer::Layer;
 use crate::domain::planning::policy::PolicySpec;
-use crate::domain::planning::tuning::Milli;
+use crate::domain::planning::tuning::{Milli, TurnSelection};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -98,7 +98,9 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     ];
     let none = Milli(0);
     let activation = &spec.activation;
-    let checks: [(bool, &'static [&'static str], &'static str); 20] = [
+    let recent = spec.choose == TurnSelection::Recent;
+    let checks: [(bool, &'static [&'static str], &'static str); 21] = [
+        (!spec.lane_window || recent, &["lane_window"], "works only with choose = \"recent\""),
         ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be at least 0 and below 1"),
         (activation.promote > none, &["activation", "promote"], "must be above 0"),
         (activation.turns > 0, &["activation", "turns"], "must be at least 1"),
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
     use crate::domain::conversation::activation::Activation;
     use crate::domain::planning::policy::StateBlock;
-    use crate::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
+    use crate::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance};
     use crate::domain::summary::draft::{AutoSummarySettings, AutoSummaryTrigger};
 
     #[test]

@@ -10,17 +10,17 @@ pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md"
 /// Asks the model to continue a truncated answer.
 pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
 /// Asks for a summary of older messages.
-pub const SUMMARISE: &str = include_str!("../../assets/prompts/summarise.md");
-/// Changes when [`SUMMARISE`] does.
-pub const SUMMARISE_VERSION: u32 = 1;
+pub const SUMMARIZE: &str = include_str!("../../assets/prompts/summarize.md");
+/// Changes when [`SUMMARIZE`] does.
+pub const SUMMARIZE_VERSION: u32 = 2;
 /// Asks for a module summary.
 pub const MODULE: &str = include_str!("../../assets/prompts/module.md");
 /// Changes when [`MODULE`] does.
-pub const MODULE_VERSION: u32 = 1;
+pub const MODULE_VERSION: u32 = 2;
 /// Asks for a session's title.
 pub const TITLE: &str = include_str!("../../assets/prompts/title.md");
 /// Changes when [`TITLE`] does.
-pub const TITLE_VERSION: u32 = 1;
+pub const TITLE_VERSION: u32 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn no_prompt_is_empty() {
-        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARISE, MODULE, TITLE] {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARIZE, MODULE, TITLE] {
             assert!(text.trim().len() > 80);
         }
     }

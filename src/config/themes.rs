@@ -50,7 +50,11 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
             continue;
         }
         if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MOST) {
-            problems.push(format!("{} is not a theme: not a regular file, or larger than 256 KiB.", path.display()));
+            problems.push(format!(
+                "{} can't be a theme: it is not a regular file, or it is larger than 256 \
+                KiB.",
+                path.display()
+            ));
             continue;
         }
         match std::fs::read_to_string(&path) {

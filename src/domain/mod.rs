@@ -1,5 +1,5 @@
 //! Nouns and pure rules. Nothing here has side effects: no files, no network, no clock, no randomness, no terminal.
-//! Not for: anything that reads or writes (other rooms). The glossary in the crate's documentation defines the words.
+//! Not for: anything that reads or writes (other modules). The glossary in the crate's documentation defines the words.
 
 pub mod base;
 pub mod call;

@@ -1,8 +1,9 @@
-//! The engine's own thread: takes requests and what other threads report, one after the other.
+//! The engine's own thread: handles requests and reports of other threads, one after the other.
 //! Not for: the work itself; each family of requests has its file.
 //!
-//! Each part of its state has a type of its own in a file that does not know this one (`sessions::state`, `turns::state`,
-//! `plans::state`, `summaries::state`, `tools::state`, `workers`); methods of [`Core`] lie in the file of what they do.
+//! Each part of its state has its own type in a file that does not depend on this one (`sessions::state`,
+//! `turns::state`, `plans::state`, `summaries::state`, `tools::state`, `workers`); methods of [`Core`] are in the file
+//! of their subject.
 
 use super::api::{Answer, Event, SessionEvent, Settings, Ticket};
 use super::calls::diff_worker::DiffWorker;
@@ -37,7 +38,7 @@ use std::sync::mpsc::{Receiver, Sender};
 /// The engine's thread.
 pub(super) struct Core {
     pub(super) setup: Setup,
-    /// What was learned of servers, models and code.
+    /// Facts learned about servers, models, and code.
     pub(super) learned: LearnedSettings,
     pub(super) store: Store,
     /// For threads that report to this one.
@@ -87,7 +88,7 @@ impl Core {
         })
     }
 
-    /// Works until the door is closed; then saves what is under way.
+    /// Works until the API is closed; then saves running work.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));
@@ -130,8 +131,8 @@ impl Core {
         self.say(Event::Answer { ticket, result });
     }
 
-    /// Sends an event. It is no failure if nobody listens: the screen may have closed while an answer is still being
-    /// saved.
+    /// Sends an event. It is not a failure if there is no receiver: the screen may have closed while an answer is still
+    /// being saved.
     pub(super) fn say(&self, event: Event) {
         let _ = self.events.send(event);
     }
@@ -142,7 +143,7 @@ impl Core {
 
     /// The rules of a branch.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        self.keep_back(Some(branch.id));
+        self.deny_files(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
@@ -183,7 +184,7 @@ impl Core {
     /// Forgets plans and drafts of deleted branches.
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
-            self.unlatch(*id);
+            self.cancel_latched(*id);
             self.plans.forget(*id);
         }
         self.plans.planner.forget();

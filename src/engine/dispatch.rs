@@ -1,7 +1,7 @@
-//! Which request or report is handled where, one line each.
-//! Not for: doing any of it.
+//! The handler of each request or report, one line each.
+//! Not for: the handlers themselves.
 //!
-//! Every family is matched whole: a request or report that nobody handles does not compile.
+//! Every family is matched exhaustively: an unhandled request or report does not compile.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{
@@ -161,7 +161,7 @@ impl Core {
             BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
             BranchRequest::Archive { branch, archived } => self.archive(branch, archived),
-            BranchRequest::PutAway { branches } => self.put_away(&branches),
+            BranchRequest::PutAway { branches } => self.archive_all(&branches),
             BranchRequest::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
             BranchRequest::Sibling { branch, node, step } => self.sibling(branch, node, step),
             BranchRequest::Mark { branch, items, act } => self.mark(branch, &items, act),
@@ -180,12 +180,12 @@ impl Core {
             BranchRequest::Task { branch, act } => self.task(branch, &act),
             BranchRequest::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
             BranchRequest::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
-            BranchRequest::BringBack { from, onto } => self.bring_back(from, onto),
+            BranchRequest::BringBack { from, onto } => self.return_result(from, onto),
         };
         self.answer_now(ticket, result)
     }
 
-    /// Requests about a turn under way, and side questions.
+    /// Requests about a running turn, and side questions.
     fn on_turn(&mut self, ticket: Ticket, request: TurnRequest) -> Result<(), Failure> {
         let result = match request {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
@@ -323,11 +323,11 @@ impl Core {
     }
 }
 
-/// Panics where a test wants to see how the screen behaves without the engine.
+/// Panics if a test wants to see how the screen behaves without the engine.
 #[cfg(debug_assertions)]
 fn panic_on_request(message: &Inbox) {
     let undo =
         matches!(message, Inbox::Request(_, request) if matches!(**request, Request::Session(SessionRequest::Undo)));
     let wanted = undo && std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "engine");
-    assert!(!wanted, "rehearsed in the engine");
+    assert!(!wanted, "simulated panic in the engine");
 }

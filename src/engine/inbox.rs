@@ -1,5 +1,5 @@
-//! What reaches the engine's thread: requests, and what other threads report.
-//! Not for: what follows from it (`dispatch`).
+//! Messages to the engine's thread: requests, and reports of other threads.
+//! Not for: handling them (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
 use super::jobs::Jobs;
@@ -16,7 +16,7 @@ use crate::store::file::claims::Claim;
 
 /// A message to the engine's thread.
 pub(crate) enum Inbox {
-    /// A request came through the door.
+    /// A request arrived.
     Request(Ticket, Box<Request>),
     /// A request was answered on another thread.
     Answer(Ticket, Box<Result<Answer, Failure>>),
@@ -44,7 +44,7 @@ pub(crate) enum PlanReport {
     Preview(Box<PreviewWork>),
     /// The tokens of a request that was edited by hand.
     EditedBody(Box<EditedBody>),
-    /// The last request of a branch, read from the store; none where it could not be read.
+    /// The last request of a branch, read from the store; `None` if it could not be read.
     PreviousRequest(BranchId, RunId, Option<PreviousRequest>),
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum OutsideChange {
 }
 
 impl Jobs<Inbox> {
-    /// Works out an answer on a thread of its own. The ticket is answered in every case.
+    /// Computes an answer on a separate thread. The ticket is answered in every case.
     pub(crate) fn answer(
         &self,
         name: &str,

@@ -25,8 +25,8 @@ impl<M: Send + 'static> Jobs<M> {
         Self { inbox, running: Arc::default(), most: MOST }
     }
 
-    /// Runs work on a thread of its own. `lost` is called instead of the rest of the work when the thread cannot be started,
-    /// too many jobs run, or the work panics.
+    /// Runs work on a separate thread. `lost` is called instead of the rest of the work if the thread cannot be
+    /// started, too many jobs run, or the work panics.
     pub(crate) fn run(
         &self,
         name: &str,
@@ -51,7 +51,7 @@ impl<M: Send + 'static> Jobs<M> {
         }
     }
 
-    /// Runs work that ends in one message to the engine's thread. `lost` makes that message where the work gives none.
+    /// Runs work that ends in one message to the engine's thread. `lost` makes that message if the work fails.
     pub(crate) fn report(
         &self,
         name: &str,
@@ -63,11 +63,11 @@ impl<M: Send + 'static> Jobs<M> {
     }
 }
 
-const NOT_STARTED: &str = "The system would not start another thread.";
-const TOO_MANY: &str = "Too much is being worked out at once.";
-const PANICKED: &str = "This failed inside pleach.";
+const NOT_STARTED: &str = "The system did not start another thread.";
+const TOO_MANY: &str = "Too many background jobs are running.";
+const PANICKED: &str = "An internal error stopped this.";
 
-/// A job that is counted. Dropped before its end, it says so.
+/// A counted job. If it is dropped before its end, it reports that.
 struct Job<L: FnOnce(Failure)> {
     running: Arc<AtomicUsize>,
     lost: Option<L>,
@@ -80,8 +80,8 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
         if let Some(lost) = self.lost.take() {
             let (kind, todo) = match self.why {
                 PANICKED => (FailureKind::Internal, "Please report it with the log."),
-                TOO_MANY => (FailureKind::Busy, "Try again when something has finished."),
-                _ => (FailureKind::Internal, "End some programs and try again."),
+                TOO_MANY => (FailureKind::Busy, "Try again when one of them has finished."),
+                _ => (FailureKind::Internal, "Close some programs and try again."),
             };
             lost(Failure::new(kind, self.why).todo(todo));
         }
@@ -95,14 +95,17 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
 pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
     let started = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(work);
     started.map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo("End some programs and try again.")
+        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo(
+            "Close some programs and try \
+            again.",
+        )
     })
 }
 
 /// Work that [`together`] does.
 pub(crate) type Part<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// Does parts of a job at the same time and waits for all of them; none where a part could not be done.
+/// Runs parts of a job in parallel and waits for all of them; `None` for a part that failed.
 pub(crate) fn together<T: Send>(parts: Vec<Part<T>>) -> Vec<Option<T>> {
     std::thread::scope(|scope| {
         let start = |part| std::thread::Builder::new().name("pleach-part".into()).spawn_scoped(scope, part).ok();

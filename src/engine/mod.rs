@@ -1,9 +1,9 @@
-//! The engine: the only room that orchestrates. All requests come in through [`api`].
+//! The engine: the only module that orchestrates. All requests come in through [`api`].
 //!
 //! One thread owns the state (`core`). Planning (`plans::worker`), calls and tools (`turns::stream`,
 //! `turns::tool_calls`) run on other threads and report to it (`inbox`). A pure machine makes a turn's decisions
 //! ([`turns::machine`]). Every change is written to the store first and shown afterwards.
-//! Not for: what one room can do alone (`context`, `store`, `llm`, …), or how anything looks.
+//! Not for: what one module can do alone (`context`, `store`, `llm`, …), or how anything looks.
 
 pub mod api;
 mod branches;
@@ -116,8 +116,8 @@ impl Engine {
     }
 }
 
-/// After a program ended without closing the store, the file is checked beside everything else; plans of older versions are
-/// brought into the present form.
+/// If a program ended without closing the store, checks the file in the background; also converts plans of older
+/// versions to the current format.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
     let told = events.clone();
@@ -125,13 +125,13 @@ fn watch_store(store: &Store, events: &Sender<Event>) {
     store.start_conversion(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
-/// Says when pieces of an answer cannot be saved any more, and when they are.
+/// Reports when parts of an answer cannot be saved, and when they can be saved again.
 fn report_storage_failure(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
     match (&before, &now) {
         (None, Some(why)) => {
             let said = format!(
-                "The store can't be written ({why}). New messages stay in memory and are tried again every \
-                    second; free some disk space."
+                "The store can't be written ({why}). New messages stay in memory, and pleach tries to save them every \
+                    second. Free some disk space."
             );
             drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(said)))));
         }

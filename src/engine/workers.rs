@@ -1,4 +1,4 @@
-//! The services that work beside the engine's thread on what they are given: indexing, searching, comparing.
+//! The services that work beside the engine's thread on their queues: indexing, searching, comparing.
 //! Not for: planning (`plans::worker`), or work with an end (`jobs`).
 
 use super::calls::diff_worker::DiffWorker;
@@ -10,7 +10,7 @@ use super::sessions::search::SearchWorker;
 pub(super) struct Workers {
     /// Reads the workspace's code.
     pub(super) code: CodeIndexer,
-    /// Makes vectors of messages, where there is an embedder.
+    /// Computes vectors of messages, if there is an embedder.
     pub(super) vectors: Option<Vectors>,
     /// Searches all sessions.
     pub(super) search: SearchWorker,

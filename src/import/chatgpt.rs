@@ -2,7 +2,6 @@
 //! node.
 //! Not for: finding conversations in a file.
 
-use super::flow::{FilePosition, ShortId, short};
 use super::json::{self, Object};
 use super::lines::{MESSAGES_MOST, too_large, trimmed};
 use super::message::{Draft, Parent};
@@ -10,6 +9,7 @@ use super::notes::Notes;
 use super::source::Source;
 use super::split::{self, Cutting, Kept};
 use super::time;
+use super::tree_builder::{FilePosition, ShortId, short};
 use crate::domain::conversation::message::{Content, End, Part, Role};
 use serde::Deserialize;
 use serde_json::Value;
@@ -208,7 +208,7 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
         }
     };
     let said = json::id(&mut node, "parent").or(listed_under);
-    let mut draft = Draft::ghost(key, said.map_or(Parent::Root, Parent::Of), 0, "node");
+    let mut draft = Draft::placeholder(key, said.map_or(Parent::Root, Parent::Of), 0, "node");
     match node.shift_remove("message") {
         Some(Value::Object(message)) => {
             if let Err(why) = fill(&mut draft, message) {
@@ -219,7 +219,7 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
         Some(other) => notes.skip(draft.place(prefix), format!("its message is {}", json::kind(&other))),
     }
     // Here an unread or empty node is part of the tree even without descendants.
-    draft.ghost = false;
+    draft.placeholder = false;
     draft
 }
 

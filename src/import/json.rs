@@ -8,6 +8,46 @@ use serde_json::{Map, Value};
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
+/// Parses a value. Telegram Desktop writes control characters as `\xNN`, which is not JSON; they are read all the same.
+pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
+    match serde_json::from_str(text) {
+        Err(_) if text.contains("\\x") => serde_json::from_str(&repaired(text)),
+        read => read,
+    }
+}
+
+/// With the escapes `\xNN` as JSON writes them; one that was cut becomes U+FFFD.
+fn repaired(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let digits = escape.get(2..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let taken = match (escape.as_bytes().get(1), digits) {
+            (Some(b'x'), Some(digits)) => {
+                whole.extend(["\\u00", digits]);
+                4
+            }
+            (Some(b'x'), None) => {
+                whole.push_str("\\ufffd");
+                2
+            }
+            (Some(_), _) => {
+                let end = escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end);
+                whole.push_str(&escape[..end]);
+                end
+            }
+            (None, _) => {
+                whole.push('\\');
+                1
+            }
+        };
+        rest = &escape[taken..];
+    }
+    whole + rest
+}
+
 /// Removes and returns a string; leaves other types.
 pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
     match object.get(key) {
@@ -76,5 +116,26 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn control_characters_of_telegram_desktop_are_read() {
+        let table = [
+            (r#""a\x1Bb\x0""#, json!("a\u{1b}b\u{fffd}0")),
+            (r#""\\x41 \x07""#, json!("\\x41 \u{7}")),
+            (r#""\"\x0Aü\u00fc""#, json!("\"\nüü")),
+            (r#""\x""#, json!("\u{fffd}")),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(parse(text).unwrap(), wanted, "{text}");
+        }
+        assert!(parse(r#""\x1B"#).is_err(), "it is still incomplete");
+        assert!(parse(r#""\q""#).is_err());
     }
 }

@@ -1,18 +1,18 @@
 //! Reads a file value by value and returns its sessions piece by piece.
-//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`flow`,
+//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`tree_builder`,
 //! `arrange`).
 
-use super::flow::{FilePosition, Flow};
-use super::inside::Inside;
+use super::document::Document;
 use super::json::{self, Object};
 use super::message::Draft;
 use super::notes::Notes;
-use super::pile::Pile;
 use super::reader::{Reader, Shape, bare, drafted, is_message};
+use super::session_buffer::SessionBuffer;
 use super::shorten::{Shortener, WHOLE};
 use super::source::Source;
 use super::split::{self, Cutting, Element, Kept};
 use super::survey::{self, Facts};
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::{BranchPointer, Piece, PieceReader, Report};
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub struct Stream {
     pub(super) stem: String,
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
-    pub(super) piles: Vec<Pile>,
+    pub(super) buffers: Vec<SessionBuffer>,
     /// Weight in memory of what is ready, of all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
@@ -54,12 +54,14 @@ pub struct Stream {
     names: (usize, usize),
     /// The result of a pass through the whole file, once one was needed.
     facts: Option<HashMap<Option<String>, Facts>>,
+    /// Offsets of further lists, after the one being read.
+    further: VecDeque<u64>,
     /// The conversation being read.
-    pub(super) inside: Option<Box<Inside>>,
+    pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
-    /// The pile whose messages can be placed further.
+    /// The session_buffer whose messages can be placed further.
     pending: Option<usize>,
-    /// The next pile to end, once the file is read.
+    /// The next session_buffer to end, once the file is read.
     ending: Option<usize>,
     /// Elements so far.
     number: u64,
@@ -91,8 +93,8 @@ impl PieceReader for Stream {
 }
 
 impl Stream {
-    /// A stream over a file with this name and shape.
-    pub(super) fn new(source: Source, shape: Shape, file_name: &str, file: &str) -> Self {
+    /// A stream over a file with this name, shape, and further lists.
+    pub(super) fn new(source: Source, (shape, further): (Shape, Vec<u64>), file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });
         Self {
@@ -102,12 +104,13 @@ impl Stream {
             stem: if stem == "-" { String::new() } else { stem.to_owned() },
             notes: Notes::default(),
             format: None,
-            piles: Vec::new(),
+            buffers: Vec::new(),
             weight: 0,
             by_session: HashMap::new(),
             names: (0, 0),
             facts: None,
-            inside: None,
+            further: further.into(),
+            document: None,
             out: VecDeque::new(),
             pending: None,
             ending: None,
@@ -129,8 +132,8 @@ impl Stream {
 
     /// Reads one element, places what was read, or ends.
     fn step(&mut self) -> io::Result<()> {
-        if let Some(inside) = self.inside.take() {
-            return self.step_inside(inside);
+        if let Some(document) = self.document.take() {
+            return self.step_document(document);
         }
         if let Some(at) = self.pending {
             return self.proceed(at);
@@ -140,7 +143,7 @@ impl Stream {
         }
         let shape = self.reader.shape;
         let hopeless = self.sessions == 0
-            && self.piles.is_empty()
+            && self.buffers.is_empty()
             && (self.number >= HOPELESS.0 || self.source.place() - shape.start > HOPELESS.1);
         if hopeless || self.messages >= self.most {
             let more = if hopeless { 0 } else { split::count(&mut self.source, shape.cutting)? };
@@ -155,7 +158,10 @@ impl Stream {
             return Ok(());
         }
         let Some(element) = split::next(&mut self.source, shape.cutting)? else {
-            self.ending = Some(0);
+            match self.further.pop_front() {
+                Some(next) => self.source.go(next)?,
+                None => self.ending = Some(0),
+            }
             return Ok(());
         };
         self.number += 1;
@@ -203,9 +209,7 @@ impl Stream {
         if text.is_empty() {
             return None;
         }
-        serde_json::from_str(text)
-            .map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}")))
-            .ok()
+        json::parse(text).map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}"))).ok()
     }
 
     /// Takes one value: a message or a branch.
@@ -234,38 +238,38 @@ impl Stream {
 
     fn message(&mut self, mut object: Object, spot: FilePosition, weight: u64) -> io::Result<()> {
         let (session, source, title) = bare(&mut object);
-        let Some(at) = self.pile(session, source, title)? else { return Ok(()) };
+        let Some(at) = self.session_buffer(session, source, title)? else { return Ok(()) };
         self.messages += 1;
         let draft = drafted(object, spot.number, self.reader.shape.unit, "", &mut self.notes);
-        let pile = &mut self.piles[at];
-        pile.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        pile.flow.put(Draft { weight, ..draft }, spot, &mut self.notes);
+        let session_buffer = &mut self.buffers[at];
+        session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        session_buffer.tree_builder.put(Draft { weight, ..draft }, spot, &mut self.notes);
         self.proceed(at)
     }
 
     fn branch(&mut self, session: Option<String>, pointer: BranchPointer) -> io::Result<()> {
-        let Some(at) = self.pile(session, None, None)? else { return Ok(()) };
+        let Some(at) = self.session_buffer(session, None, None)? else { return Ok(()) };
         let bytes = pointer.name.len() + pointer.head.as_ref().map_or(0, String::len) + 100;
-        if self.piles[at].branches.len() >= BRANCHES_MOST.0 || self.names.1 + bytes > BRANCHES_MOST.1 {
+        if self.buffers[at].branches.len() >= BRANCHES_MOST.0 || self.names.1 + bytes > BRANCHES_MOST.1 {
             self.branches_lost += 1;
             return Ok(());
         }
         self.names.1 += bytes;
-        self.piles[at].branches.push(pointer);
+        self.buffers[at].branches.push(pointer);
         Ok(())
     }
 
-    /// Places the messages of a pile, up to one portion.
+    /// Places the messages of a session_buffer, up to one portion.
     fn proceed(&mut self, at: usize) -> io::Result<()> {
-        let mut pile = std::mem::take(&mut self.piles[at]);
-        let done = self.advance(&mut pile)?;
-        self.piles[at] = pile;
+        let mut session_buffer = std::mem::take(&mut self.buffers[at]);
+        let done = self.advance(&mut session_buffer)?;
+        self.buffers[at] = session_buffer;
         self.pending = (!done).then_some(at);
         Ok(())
     }
 
-    /// The pile of a session's messages; `None` if there are too many sessions.
-    fn pile(
+    /// The session_buffer of a session's messages; `None` if there are too many sessions.
+    fn session_buffer(
         &mut self,
         session: Option<String>,
         source: Option<String>,
@@ -285,7 +289,7 @@ impl Stream {
         }
         let length = |name: &Option<String>| name.as_ref().map_or(0, String::len);
         self.names.0 += length(&session) + length(&facts.source) + length(&facts.title);
-        if self.piles.len() >= SESSIONS_MOST.0 || self.names.0 > SESSIONS_MOST.1 {
+        if self.buffers.len() >= SESSIONS_MOST.0 || self.names.0 > SESSIONS_MOST.1 {
             let why = format!(
                 "skipped: pleach reads {} sessions and {} MiB of their names from one file; split it for the rest",
                 SESSIONS_MOST.0,
@@ -294,12 +298,13 @@ impl Stream {
             self.notes.skip(self.place(self.number), why);
             return Ok(None);
         }
-        let at = self.piles.len();
-        let flow = Flow::new(self.reader.shape.unit, "", facts.tree);
+        let at = self.buffers.len();
+        let tree_builder = TreeBuilder::new(self.reader.shape.unit, "", facts.tree);
         let (source, title) = (facts.source, facts.title);
-        let mut pile = Pile { session: session.clone(), source, title, flow, ..Pile::default() };
-        self.begin(&mut pile)?;
-        self.piles.push(pile);
+        let mut session_buffer =
+            SessionBuffer { session: session.clone(), source, title, tree_builder, ..SessionBuffer::default() };
+        self.begin(&mut session_buffer)?;
+        self.buffers.push(session_buffer);
         self.by_session.insert(session, at);
         Ok(Some(at))
     }
@@ -313,9 +318,9 @@ impl Stream {
         Ok(self.facts.as_mut().and_then(|facts| facts.remove(session)).unwrap_or_default())
     }
 
-    /// Ends a pile, up to one portion, and the file after the last pile.
+    /// Ends a session_buffer, up to one portion, and the file after the last session_buffer.
     fn finish(&mut self, at: usize) -> io::Result<()> {
-        let Some(pile) = self.piles.get_mut(at) else {
+        let Some(session_buffer) = self.buffers.get_mut(at) else {
             if self.branches_lost > 0 {
                 let why = format!(
                     "{} branches were skipped: pleach reads {} branches of a session and {} MiB of their names",
@@ -328,21 +333,25 @@ impl Stream {
             self.over = true;
             return Ok(());
         };
-        let mut pile = std::mem::take(pile);
-        if !self.end(&mut pile)? {
-            self.piles[at] = pile;
+        let mut session_buffer = std::mem::take(session_buffer);
+        if !self.end(&mut session_buffer)? {
+            self.buffers[at] = session_buffer;
             return Ok(());
         }
         self.ending = Some(at + 1);
-        let Some(session) = pile.begun else { return Ok(()) };
-        let Pile { flow, branches, .. } = pile;
+        let Some(session) = session_buffer.begun else { return Ok(()) };
+        let SessionBuffer { tree_builder, branches, .. } = session_buffer;
         // Our own export names its current message; in other files the last message is current.
-        let last = flow.count.checked_sub(1).filter(|_| pile.source.is_none());
+        let last = tree_builder.count.checked_sub(1).filter(|_| session_buffer.source.is_none());
         let branches = branches.into_iter().map(|pointer| {
-            let head = pointer.head.as_ref().and_then(|id| flow.number(id));
+            let head = pointer.head.as_ref().and_then(|id| tree_builder.number(id));
             (pointer, head)
         });
-        self.out.push_back(Piece::End { session, current: flow.current.or(last), branches: branches.collect() });
+        self.out.push_back(Piece::End {
+            session,
+            current: tree_builder.current.or(last),
+            branches: branches.collect(),
+        });
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Draft {
     /// Its parent.
     pub(super) parent: Parent,
     /// Unreadable: only its position counts, and only if it has children.
-    pub(super) ghost: bool,
+    pub(super) placeholder: bool,
     /// A tool result that does not name its call.
     pub(super) loose: bool,
     /// The conversation's current message.
@@ -42,7 +42,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// An empty, hidden message that keeps a position.
-    pub(super) fn ghost(id: String, parent: Parent, number: u64, unit: &'static str) -> Self {
+    pub(super) fn placeholder(id: String, parent: Parent, number: u64, unit: &'static str) -> Self {
         let record = Record {
             id,
             parent: None,
@@ -57,7 +57,7 @@ impl Draft {
             label: String::new(),
             favourite: false,
         };
-        Self { number, unit, parent, ghost: true, loose: false, current: false, weight: 0, record }
+        Self { number, unit, parent, placeholder: true, loose: false, current: false, weight: 0, record }
     }
 
     /// Its position in the file, in words.
@@ -69,7 +69,7 @@ impl Draft {
     }
 }
 
-/// Reads one message. Returns a bad one as the reason and a ghost in its place.
+/// Reads one message. Returns a bad one as the reason and a placeholder in its place.
 pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Result<Draft, (String, Box<Draft>)> {
     let id = json::id(&mut object, "id").unwrap_or_default();
     let parent = match object.get("parent") {
@@ -82,7 +82,7 @@ pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Resul
         },
     };
     json::drop_null(&mut object, "parent");
-    let mut draft = Draft::ghost(id, parent, number, unit);
+    let mut draft = Draft::placeholder(id, parent, number, unit);
     let role = match object.get("role") {
         Some(Value::String(name)) => Role::from_name(name).ok_or_else(|| format!("unknown role {:?}", short(name))),
         Some(other) => Err(format!("its role is {}", json::kind(other))),
@@ -90,7 +90,7 @@ pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Resul
     };
     match role.and_then(|role| fill(&mut draft, role, &mut object)) {
         Ok(()) => {
-            draft.ghost = false;
+            draft.placeholder = false;
             Ok(draft)
         }
         Err(why) => Err((why, Box::new(draft))),

@@ -1,28 +1,32 @@
-//! Readers of other formats, into neutral records: pleach JSON lines, chat messages JSON, ChatGPT exports.
+//! Readers of other formats, into neutral records: pleach JSON lines, chat messages JSON, ChatGPT exports, Telegram
+//! Desktop exports.
 //! Not for: storing what was read (`engine`, `store`) or writing formats (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
 //! its position. Reading is iterative and linear in the size of the file. A file of any size is read piece by piece:
 //! one message is in memory at a time, at most 4 MiB of it whole (`shorten` defines what is kept of a larger one), and
-//! of finished messages only their positions. A conversation in a document of its own is read the same way (`inside`).
+//! of finished messages only their positions. A conversation in a document of its own is read the same way (`document`).
 //! An import never takes more than 200 MB of memory.
 
-mod beginning;
 mod chatgpt;
-mod flow;
-mod inside;
+mod document;
+mod fingerprint;
 mod json;
 mod lines;
 mod message;
 mod notes;
 mod outline;
-mod pile;
 mod reader;
+mod session_buffer;
 mod shorten;
 mod source;
 mod split;
 mod survey;
+mod telegram;
+#[cfg(test)]
+mod telegram_tests;
 mod time;
+mod tree_builder;
 
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::ImportedFile;
@@ -73,8 +77,8 @@ pub enum ImportError {
     },
     /// No reader knows the format.
     #[error(
-        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON and \
-            ChatGPT exports."
+        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON, ChatGPT \
+            exports and Telegram Desktop exports."
     )]
     Unknown {
         /// The file.
@@ -113,21 +117,23 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
         let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
         refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
     }
-    let shape = shape(&mut source).map_err(unreadable)?;
+    let (shape, further) = shape(&mut source).map_err(unreadable)?;
     source.go(shape.start).map_err(unreadable)?;
-    Ok(Stream::new(source, shape, file_name, file))
+    Ok(Stream::new(source, (shape, further), file_name, file))
 }
 
 fn named(file_name: &str) -> &str {
     if file_name.is_empty() { "the input" } else { file_name }
 }
 
-/// How the file is split.
-fn shape(source: &mut Source) -> std::io::Result<Shape> {
+/// How the file is split, and the offsets of further lists of the chats of an account.
+fn shape(source: &mut Source) -> std::io::Result<(Shape, Vec<u64>)> {
     let prefix = source.prefix(PREFIX as u64)?;
     let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();
     let start = prefix.len() - text.len();
-    let shape = |cutting, element, unit, start: usize| Shape { cutting, element, unit, start: start as u64 };
+    let shape = |cutting, element, unit, start: usize| {
+        (Shape { cutting, element, unit, start: start as u64, account: false }, Vec::new())
+    };
     if text.first() == Some(&b'[') {
         return Ok(shape(Cutting::Array, "element", "message", start + 1));
     }
@@ -135,10 +141,18 @@ fn shape(source: &mut Source) -> std::io::Result<Shape> {
         return Ok(shape(Cutting::Array, "conversation", "message", start + list));
     }
     source.go(start as u64)?;
-    // A document is exactly one JSON value. With anything after it, these are lines.
-    let cutting =
-        if text.first() == Some(&b'{') && split::is_whole(source)? { Cutting::Nothing } else { Cutting::Lines };
-    Ok(shape(cutting, "line", "line", start))
+    if text.first() != Some(&b'{') {
+        return Ok(shape(Cutting::Lines, "line", "line", start));
+    }
+    let mut lists = split::find_lists(source, telegram::LISTS)?.into_iter();
+    if let Some(start) = lists.next() {
+        let first = Shape { cutting: Cutting::Array, element: "chat", unit: "message", start, account: true };
+        return Ok((first, lists.collect()));
+    }
+    // A document is exactly one JSON value. With anything after it, these are lines; but the lines of a chat that breaks
+    // off are not.
+    let one = split::is_whole(source)? || telegram::begins(text);
+    Ok(shape(if one { Cutting::Nothing } else { Cutting::Lines }, "line", "line", start))
 }
 
 /// Rejects files that are not conversations, by their beginning.

@@ -22,7 +22,7 @@ pub(super) struct Outline {
     word: Vec<u8>,
     /// The name of its current field.
     name: Vec<u8>,
-    /// Inside the messages.
+    /// Document the messages.
     inside: bool,
     closed: bool,
     list: Option<(u64, Cutting)>,

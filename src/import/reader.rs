@@ -2,13 +2,13 @@
 //! Not for: the content of a message (`message`, `chatgpt`), or splitting the file (`split`).
 
 use super::chatgpt::Nodes;
-use super::flow::FilePosition;
 use super::json::{self, Object};
 use super::lines::trimmed;
 use super::message::{self, Draft};
 use super::notes::Notes;
 use super::source::Source;
 use super::split::{self, Cutting, Element};
+use super::tree_builder::FilePosition;
 use serde_json::Value;
 use std::io;
 
@@ -22,6 +22,8 @@ pub(super) struct Shape {
     pub(super) unit: &'static str,
     /// Offset of the first element.
     pub(super) start: u64,
+    /// The elements are the chats of an account.
+    pub(super) account: bool,
 }
 
 /// See the module.
@@ -82,8 +84,8 @@ pub(super) fn is_message(object: &Object) -> bool {
 }
 
 pub(super) fn drafted(object: Object, number: u64, unit: &'static str, prefix: &str, notes: &mut Notes) -> Draft {
-    message::read(object, number, unit).unwrap_or_else(|(why, ghost)| {
-        notes.skip(ghost.place(prefix), why);
-        *ghost
+    message::read(object, number, unit).unwrap_or_else(|(why, placeholder)| {
+        notes.skip(placeholder.place(prefix), why);
+        *placeholder
     })
 }

@@ -163,6 +163,95 @@ pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
     })
 }
 
+/// The offsets after the `[` of the lists that fields of the outermost object hold under a name. Keeps nothing else, and
+/// ends with that object.
+pub(super) fn find_lists(source: &mut Source, (fields, list): ([&str; 2], &str)) -> io::Result<Vec<u64>> {
+    let place = source.place();
+    let mut names = Names::default();
+    let mut found = Vec::new();
+    while !names.closed {
+        let (at, fresh) = (source.place(), source.next()?);
+        if fresh.is_empty() {
+            break;
+        }
+        names.feed(fresh, |names, offset| {
+            let [outer, inner] = &names.of;
+            if *inner == list.as_bytes() && fields.iter().any(|field| *outer == field.as_bytes()) {
+                found.push(at + offset as u64 + 1);
+            }
+        });
+        let count = fresh.len();
+        source.pass(count);
+    }
+    source.go(place)?;
+    Ok(found)
+}
+
+/// Bytes of a field's name that are compared.
+const NAME: usize = 16;
+
+/// The names of the fields that a place in a document is in, of the two outermost levels.
+#[derive(Default)]
+struct Names {
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+    closed: bool,
+    /// The last string.
+    word: Vec<u8>,
+    of: [Vec<u8>; 2],
+}
+
+impl Names {
+    /// Takes more bytes; `list` gets the offset of each `[` that begins the value of a field of the second level.
+    fn feed(&mut self, bytes: &[u8], mut list: impl FnMut(&Self, usize)) {
+        let mut at = 0;
+        while at < bytes.len() && !self.closed {
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+            } else if self.quoted {
+                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
+                let room = NAME - self.word.len();
+                self.word.extend(bytes[at..end].iter().take(room));
+                at = end;
+                if let Some(byte) = bytes.get(at) {
+                    self.quoted = *byte != b'"';
+                    self.escaped = self.quoted;
+                    at += 1;
+                }
+            } else {
+                if bytes[at] == b'[' && self.depth == 2 {
+                    list(self, at);
+                }
+                self.mark(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+
+    fn mark(&mut self, byte: u8) {
+        match byte {
+            b'"' => {
+                self.quoted = true;
+                self.word.clear();
+            }
+            b':' if (1..=2).contains(&self.depth) => self.of[self.depth - 1] = std::mem::take(&mut self.word),
+            b'{' | b'[' => {
+                self.depth += 1;
+                if self.depth == 2 {
+                    self.of[1].clear();
+                }
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.closed = self.depth == 0;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Skips separators between elements; false at the array's end.
 fn begins(source: &mut Source) -> io::Result<bool> {
     loop {
@@ -260,6 +349,46 @@ mod tests {
         assert_eq!(elements("1] trailing", Cutting::Array), ["1"]);
         assert_eq!(elements("a\n\nb", Cutting::Lines), ["a", "", "b"]);
         assert_eq!(elements("a\n", Cutting::Lines), ["a"]);
+    }
+
+    #[test]
+    fn lists_are_found_two_levels_deep_in_any_split() {
+        let text = r#" {"about":"\"chats\":{\"list\":[","list":[{"chats":[1]}],"contacts":{"list":[2]},
+            "chats": {"about":{"list":[3]}, "list" : [ {"list":[4],"x":"]"} ]}, "left_chats":{"list":[5]}} {"chats":{"list":[6]}}"#;
+        let starts = |text: &str, reads: usize| {
+            let slow = Slow { bytes: std::io::Cursor::new(text.as_bytes().to_vec()), reads };
+            let mut source = Source::new(Box::new(slow)).unwrap();
+            let found = find_lists(&mut source, (["chats", "left_chats"], "list")).unwrap();
+            assert_eq!(source.place(), 0);
+            found
+        };
+        for reads in [1, 3, 1_000] {
+            let found = starts(text, reads);
+            let rest: Vec<&str> = found.iter().map(|at| text[usize::try_from(*at).unwrap()..].trim_start()).collect();
+            assert_eq!(rest.len(), 2);
+            assert!(rest[0].starts_with(r#"{"list":[4]"#) && rest[1].starts_with("5]}}"), "{rest:?}");
+            assert_eq!(starts(&text[..text.find("left_chats").unwrap()], reads).len(), 1, "the file breaks off");
+        }
+        assert!(starts(r#"{"role":"user","content":"x"}"#, 9).is_empty());
+    }
+
+    /// Returns few bytes at a time.
+    struct Slow {
+        bytes: std::io::Cursor<Vec<u8>>,
+        reads: usize,
+    }
+
+    impl std::io::Read for Slow {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let most = into.len().min(self.reads);
+            self.bytes.read(&mut into[..most])
+        }
+    }
+
+    impl std::io::Seek for Slow {
+        fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+            self.bytes.seek(to)
+        }
     }
 
     #[test]

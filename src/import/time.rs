@@ -19,7 +19,7 @@ fn of_int(number: i64) -> i64 {
     if number.unsigned_abs() >= 100_000_000_000 { number } else { number * 1_000 }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "float to integer casts saturate, which is what a wild time gets")]
+#[allow(clippy::cast_possible_truncation, reason = "float to integer casts saturate, which is right for absurd times")]
 fn of_float(number: f64) -> i64 {
     if number.abs() >= MILLIS_FROM { number.round() as i64 } else { (number * 1_000.0).round() as i64 }
 }

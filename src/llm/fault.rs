@@ -216,7 +216,7 @@ const UNSUPPORTED: [&str; 18] = [
     "n't support",
     "unknown",
     "unrecognized",
-    "unrecognised",
+    "unrecognized",
     "not recognized",
     "unexpected",
     "extra inputs",

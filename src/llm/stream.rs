@@ -184,7 +184,7 @@ impl AnswerReader {
             self.said(said);
         }
         if let Some(raw) = self.halved.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
-            self.note("Half a character arrived without its other half; U+FFFD replaces it.", raw);
+            self.note("Half of a surrogate pair arrived alone; U+FFFD replaces it.", raw);
         }
         let ended = self.done || self.finished();
         if let Some(error) = broken.filter(|_| !ended) {
@@ -236,7 +236,7 @@ impl AnswerReader {
             let what = format!("the server's content filter stopped the answer here (finish reason {reason})");
             (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
         } else if self.chunks.has_unnamed_call() {
-            let what = "the answer calls a tool without naming it, so no tool was run";
+            let what = "the answer calls a tool without a name, so no tool was run";
             (CallEnd::Errored, Some(no_answer(what)))
         } else if self.spoken {
             (CallEnd::Complete, None)
@@ -392,7 +392,7 @@ fn no_answer(what: impl Into<String>) -> ProviderError {
 fn empty(finish: Option<&str>) -> ProviderError {
     match finish {
         Some(reason) if is_filter(reason) => {
-            problem(Kind::Refused, "the server's content filter withheld the whole answer")
+            problem(Kind::Refused, "the server's content filter blocked the whole answer")
         }
         Some(reason) => no_answer(format!("the answer was empty (finish reason {reason})")),
         None => problem(Kind::Protocol, "the server closed the connection without any answer"),
@@ -563,7 +563,8 @@ mod tests {
     #[test]
     fn content_and_usage_after_the_finish_reason_are_kept() {
         let body = format!(
-            "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\n{HI}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":3}}}}\n\n"
+            "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\n{HI}data: \
+                {{\"choices\":[],\"usage\":{{\"prompt_tokens\":3}}}}\n\n"
         );
         let (deltas, closed) = read(&[body.as_bytes()]);
         assert_eq!((text_of(&deltas).as_str(), closed.usage.prompt), ("hi", Some(3)));
@@ -602,7 +603,8 @@ mod tests {
     fn every_split_reads_the_same() {
         let json = "{\"choices\":[{\"message\":{\"content\":\"日\"}}]}".to_owned();
         let stream = format!(
-            "\u{feff}: hi\r\n\r\n{HI}data: {{\"choices\":[{{\"delta\":{{\"content\":\"日🙂\"}}}}]}}\r\n\r\ndata: [DONE]\n\n"
+            "\u{feff}: hi\r\n\r\n{HI}data: {{\"choices\":[{{\"delta\":{{\"content\":\"日🙂\"}}}}]}}\r\n\r\ndata: \
+                [DONE]\n\n"
         );
         for body in [stream, json, "\n\n<html>".to_owned()] {
             let bytes = body.as_bytes();
@@ -679,7 +681,8 @@ mod tests {
         }
 
         #[test]
-        fn any_body_is_handled(body in proptest::collection::vec(any::<u8>(), 0..300), lines in "(data: |\\{|\\}|\"choices\"|:|\\[|\\]|\n|\"delta\"|1|null){0,60}") {
+        fn any_body_is_handled(body in proptest::collection::vec(any::<u8>(), 0..300), lines in "(data: \
+            |\\{|\\}|\"choices\"|:|\\[|\\]|\n|\"delta\"|1|null){0,60}") {
             for bytes in [body.as_slice(), lines.as_bytes()] {
                 let (_, closed) = read(&[bytes]);
                 prop_assert_eq!(closed.end == CallEnd::Errored, !closed.any || closed.error.as_ref().is_some_and(|e| e.kind != Kind::Protocol));

@@ -77,7 +77,7 @@ impl WaitingCall {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return (result_text::failed("The server has ended in the meantime."), None);
+                    return (result_text::failed("The server ended in the meantime."), None);
                 }
             }
         }
@@ -138,11 +138,11 @@ impl Call {
                     };
                 }
                 _ = stopped.recv() => {
-                    cancel(handle, "the person stopped it").await;
+                    cancel(handle, "the user stopped it").await;
                     break (cancelled(), None);
                 }
                 () = tokio::time::sleep_until(until) => {
-                    cancel(handle, "no message for too long").await;
+                    cancel(handle, "timeout: no message from the server").await;
                     break (given_up(begun.elapsed()), None);
                 }
                 Some(words) = heard.recv() => {
@@ -183,7 +183,9 @@ async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
 }
 
 fn cancelled() -> ToolOutput {
-    let body = "Cancelled: a person stopped it. The server was told; what it had already done is unknown.".to_owned();
+    let body = "Cancelled: the user stopped it. The server was told to stop; what it had already done is \
+        unknown."
+        .to_owned();
     ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body }
 }
 

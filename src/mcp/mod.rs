@@ -1,5 +1,5 @@
 //! Servers of the Model Context Protocol: child processes and URLs. Each runs in the background, lists its tools, is
-//! called, and is ended with every process that it started. The only room that uses the protocol's crate.
+//! called, and is ended with every process that it started. The only module that uses the protocol's crate.
 //! Not for: which servers are used, which tools are offered, or whether a call is allowed (`engine`).
 
 #[cfg(feature = "mcp")]

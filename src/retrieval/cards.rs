@@ -39,7 +39,7 @@ pub struct Piece {
 
 /// How a piece is written: what comes before and after its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a mark that stands or does not")]
+#[allow(clippy::struct_excessive_bools, reason = "independent marks")]
 struct Form {
     /// It continues the previous passage of the same message.
     goes_on: bool,

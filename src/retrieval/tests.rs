@@ -1,4 +1,4 @@
-//! Laws of the whole room: branches do not affect one another, the location of postings changes nothing, removed
+//! Laws of the whole module: branches do not affect one another, the location of postings changes nothing, removed
 //! messages are gone, cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
@@ -257,7 +257,7 @@ fn removal_reports_segments_to_rewrite() {
 }
 
 #[test]
-fn neighbours_duplicates_and_names_count() {
+fn neighbors_duplicates_and_names_count() {
     let mut all = Said::default();
     let long = "the sourdough needs a hot oven and steam for the first ten minutes so that the crust can open well";
     let mut texts = vec!["what about the oven?", "it should be as hot as it gets", long, "thanks", long];

@@ -61,21 +61,21 @@ impl Place {
         fs::read_to_string(self.outer.path().join("out/file")).unwrap()
     }
 
-    fn deed(&self, name: &str, args: &serde_json::Value) -> Result<ToolEffect, ToolOutput> {
-        self.space.deed(name, &args.to_string())
+    fn effect(&self, name: &str, args: &serde_json::Value) -> Result<ToolEffect, ToolOutput> {
+        self.space.effect(name, &args.to_string())
     }
 
-    fn write_deed(&self, path: &str, text: &str) -> Result<ToolEffect, ToolOutput> {
-        self.deed("write_file", &json!({"path": path, "text": text}))
+    fn write_effect(&self, path: &str, text: &str) -> Result<ToolEffect, ToolOutput> {
+        self.effect("write_file", &json!({"path": path, "text": text}))
     }
 
-    fn edit_deed(&self, path: &str, edits: &[(&str, &str)]) -> Result<ToolEffect, ToolOutput> {
+    fn edit_effect(&self, path: &str, edits: &[(&str, &str)]) -> Result<ToolEffect, ToolOutput> {
         let edits: Vec<_> = edits.iter().map(|(old, new)| json!({"old": old, "new": new})).collect();
-        self.deed("edit_file", &json!({"path": path, "edits": edits}))
+        self.effect("edit_file", &json!({"path": path, "edits": edits}))
     }
 
-    fn done(&self, deed: &ToolEffect, hunks: &[Vec<bool>]) -> ToolOutcome {
-        self.space.carry_out("edit_file", "", deed, hunks, &Nobody)
+    fn done(&self, effect: &ToolEffect, hunks: &[Vec<bool>]) -> ToolOutcome {
+        self.space.carry_out("edit_file", "", effect, hunks, &Nobody)
     }
 
     /// Temporary files left behind in the workspace's root.
@@ -85,8 +85,8 @@ impl Place {
     }
 }
 
-fn change(deed: &ToolEffect) -> &FileChange {
-    let ToolEffect::Change(changes) = deed else { panic!("{deed:?}") };
+fn change(effect: &ToolEffect) -> &FileChange {
+    let ToolEffect::Change(changes) = effect else { panic!("{effect:?}") };
     &changes[0]
 }
 
@@ -95,11 +95,11 @@ fn edit_is_previewed_applied_undone_and_redone() {
     let place = Place::new();
     place.write("src/a.rs", "fn a() {}\nfn b() {}\nfn c() {}\n");
     fs::set_permissions(place.path("src/a.rs"), fs::Permissions::from_mode(0o755)).unwrap();
-    let deed = place.edit_deed("./src/a.rs", &[("a()", "first()"), ("fn c", "fn last")]).unwrap();
-    let shown = change(&deed).clone();
+    let effect = place.edit_effect("./src/a.rs", &[("a()", "first()"), ("fn c", "fn last")]).unwrap();
+    let shown = change(&effect).clone();
     assert_eq!((shown.path.as_str(), shown.hunks.len(), shown.size()), ("src/a.rs", 2, (2, 2)));
     assert_eq!(place.text("src/a.rs"), "fn a() {}\nfn b() {}\nfn c() {}\n", "a preview writes nothing");
-    let done = place.done(&deed, &[]);
+    let done = place.done(&effect, &[]);
     assert_eq!(done.output.status, ToolStatus::Ok);
     assert_eq!(place.text("src/a.rs"), "fn first() {}\nfn b() {}\nfn last() {}\n");
     assert!(done.output.body.contains("-fn a() {}\n+fn first() {}\n"), "{}", done.output.body);
@@ -119,15 +119,15 @@ fn edit_is_previewed_applied_undone_and_redone() {
 fn denied_hunks_are_reported_and_not_written() {
     let place = Place::new();
     place.write("a", "1\n2\n3\n4\n5\n");
-    let deed = place.edit_deed("a", &[("1", "one"), ("5", "five")]).unwrap();
-    let done = place.done(&deed, &[vec![true, false]]);
+    let effect = place.edit_effect("a", &[("1", "one"), ("5", "five")]).unwrap();
+    let done = place.done(&effect, &[vec![true, false]]);
     assert_eq!(place.text("a"), "one\n2\n3\n4\n5\n");
     assert_eq!(done.output.status, ToolStatus::Ok);
     let (did, refused) = done.output.body.split_once("A person denied 1 of 2 changes:").unwrap();
     assert!(did.contains("+one") && !did.contains("+five") && refused.contains("+five") && !refused.contains("+one"));
     assert_eq!(done.changed[0].after.as_deref(), Some("one\n2\n3\n4\n5\n"), "the change that was made");
-    let deed = place.edit_deed("a", &[("5", "five")]).unwrap();
-    let none = place.done(&deed, &[vec![false]]);
+    let effect = place.edit_effect("a", &[("5", "five")]).unwrap();
+    let none = place.done(&effect, &[vec![false]]);
     assert_eq!((none.output.status, none.changed.len()), (ToolStatus::Refused, 0));
     assert_eq!(place.text("a"), "one\n2\n3\n4\n5\n");
 }
@@ -136,21 +136,21 @@ fn denied_hunks_are_reported_and_not_written() {
 fn file_changed_meanwhile_is_not_written() {
     let place = Place::new();
     place.write("a", "one\n");
-    let deed = place.edit_deed("a", &[("one", "two")]).unwrap();
+    let effect = place.edit_effect("a", &[("one", "two")]).unwrap();
     place.write("a", "somebody else's\n");
-    let done = place.done(&deed, &[]);
+    let done = place.done(&effect, &[]);
     assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Failed, 0));
     assert!(done.output.body.contains("not changed"), "{}", done.output.body);
     assert_eq!(place.text("a"), "somebody else's\n");
-    let deed = place.write_deed("new", "mine\n").unwrap();
+    let effect = place.write_effect("new", "mine\n").unwrap();
     place.write("new", "theirs\n");
-    assert_eq!(place.done(&deed, &[]).output.status, ToolStatus::Failed);
+    assert_eq!(place.done(&effect, &[]).output.status, ToolStatus::Failed);
     assert_eq!(place.text("new"), "theirs\n");
     fs::remove_file(place.path("a")).unwrap();
     place.write("b", "b\n");
-    let deed = place.edit_deed("b", &[("b", "c")]).unwrap();
+    let effect = place.edit_effect("b", &[("b", "c")]).unwrap();
     fs::remove_file(place.path("b")).unwrap();
-    assert_eq!(place.done(&deed, &[]).output.status, ToolStatus::Failed);
+    assert_eq!(place.done(&effect, &[]).output.status, ToolStatus::Failed);
     assert!(!place.path("b").exists() && place.leftovers().is_empty());
 }
 
@@ -158,32 +158,32 @@ fn file_changed_meanwhile_is_not_written() {
 fn line_endings_are_kept() {
     let place = Place::new();
     place.write("crlf", "one\r\ntwo\r\nthree");
-    let deed = place.edit_deed("crlf", &[("one\ntwo", "1\n2\n2b")]).unwrap();
-    place.done(&deed, &[]);
+    let effect = place.edit_effect("crlf", &[("one\ntwo", "1\n2\n2b")]).unwrap();
+    place.done(&effect, &[]);
     assert_eq!(place.text("crlf"), "1\r\n2\r\n2b\r\nthree");
-    let deed = place.write_deed("crlf", "1\n2\nthree\n").unwrap();
-    assert_eq!(change(&deed).size(), (1, 2), "unchanged lines are not part of the hunk");
-    place.done(&deed, &[]);
+    let effect = place.write_effect("crlf", "1\n2\nthree\n").unwrap();
+    assert_eq!(change(&effect).size(), (1, 2), "unchanged lines are not part of the hunk");
+    place.done(&effect, &[]);
     assert_eq!(place.text("crlf"), "1\r\n2\r\nthree\r\n");
     place.write("mixed", "a\r\nb\nc");
-    place.done(&place.edit_deed("mixed", &[("b", "B")]).unwrap(), &[]);
+    place.done(&place.edit_effect("mixed", &[("b", "B")]).unwrap(), &[]);
     assert_eq!(place.text("mixed"), "a\r\nB\nc");
 }
 
 #[test]
 fn files_and_folders_are_created() {
     let place = Place::new();
-    let deed = place.write_deed("deep/down/new.txt", "hello\n").unwrap();
-    assert_eq!(change(&deed).before, None);
+    let effect = place.write_effect("deep/down/new.txt", "hello\n").unwrap();
+    assert_eq!(change(&effect).before, None);
     assert!(!place.path("deep").exists(), "a preview creates nothing");
-    assert!(place.done(&deed, &[]).output.body.starts_with("Created deep/down/new.txt: 1 line added"));
+    assert!(place.done(&effect, &[]).output.body.starts_with("Created deep/down/new.txt: 1 line added"));
     assert_eq!(place.text("deep/down/new.txt"), "hello\n");
     let hash = Hash::of(b"hello\n");
     place.space.put_back("deep/down/new.txt", Some(hash), None).unwrap();
     assert!(!place.path("deep/down/new.txt").exists());
     place.space.put_back("deep/down/new.txt", None, Some("hello\n")).unwrap();
     assert_eq!(place.text("deep/down/new.txt"), "hello\n");
-    let empty = place.write_deed("empty", "").unwrap();
+    let empty = place.write_effect("empty", "").unwrap();
     assert_eq!(place.done(&empty, &[]).output.status, ToolStatus::Ok);
     assert_eq!(place.text("empty"), "");
 }
@@ -192,7 +192,7 @@ fn files_and_folders_are_created() {
 fn failed_edit_shows_the_nearest_lines() {
     let place = Place::new();
     place.write("a.rs", "fn main() {\n    let total = add(1, 2);\n    print(total);\n}\nx\nx\n");
-    let out = |edits: &[(&str, &str)]| place.edit_deed("a.rs", edits).unwrap_err();
+    let out = |edits: &[(&str, &str)]| place.edit_effect("a.rs", edits).unwrap_err();
     let near = out(&[("let total = add(2, 3);", "")]);
     assert_eq!(near.status, ToolStatus::Failed);
     assert!(near.body.contains("\n2|    let total = add(1, 2);"), "{}", near.body);
@@ -206,16 +206,16 @@ fn failed_edit_shows_the_nearest_lines() {
     assert!(twice.body.contains("occurs 2 times") && twice.body.contains("lines 5, 6"), "{}", twice.body);
     for (times, lines) in [(10, "9, 10)"), (11, "9, 10 and more)")] {
         place.write("many.rs", "x\n".repeat(times));
-        let out = place.edit_deed("many.rs", &[("x", "y")]).unwrap_err();
+        let out = place.edit_effect("many.rs", &[("x", "y")]).unwrap_err();
         assert!(out.body.contains(&format!("occurs {times} times")) && out.body.contains(lines), "{}", out.body);
     }
     assert!(out(&[("x\nx", "x\nx")]).body.contains("Nothing would change"));
     assert!(out(&[("fn main", "fn start"), ("gone entirely 0", "")]).body.contains("edit 2"));
     assert_eq!(place.text("a.rs").lines().count(), 6);
     let all = json!({"path": "a.rs", "edits": [{"old": "x", "new": "y", "replace_all": true}]});
-    assert_eq!(change(&place.deed("edit_file", &all).unwrap()).size(), (2, 2));
+    assert_eq!(change(&place.effect("edit_file", &all).unwrap()).size(), (2, 2));
     let alone = json!({"path": "a.rs", "old": "fn main", "new": "fn start"});
-    assert_eq!(change(&place.deed("edit_file", &alone).unwrap()).size(), (1, 1));
+    assert_eq!(change(&place.effect("edit_file", &alone).unwrap()).size(), (1, 1));
     for (args, why) in [
         (json!({"path": "a.rs"}), "edits is missing"),
         (json!({"path": "a.rs", "edits": [{"new": "b"}]}), "old is missing"),
@@ -224,7 +224,7 @@ fn failed_edit_shows_the_nearest_lines() {
         (json!({"path": "none", "edits": [{"old": "a", "new": "b"}]}), "write_file makes new files"),
         (json!({"edits": []}), "path is missing"),
     ] {
-        let out = place.deed("edit_file", &args).unwrap_err();
+        let out = place.effect("edit_file", &args).unwrap_err();
         assert!(out.body.contains(why), "{args}: {}", out.body);
     }
 }
@@ -237,25 +237,25 @@ fn only_bounded_text_files_are_changed() {
     fs::File::create(place.path("huge")).unwrap().set_len(5 << 30).unwrap();
     let start = Instant::now();
     for (path, why) in [("latin", "not UTF-8"), ("binary", "not a text file"), ("huge", "only files up to 2 MB")] {
-        for out in [place.edit_deed(path, &[("one", "two")]), place.write_deed(path, "new")] {
+        for out in [place.edit_effect(path, &[("one", "two")]), place.write_effect(path, "new")] {
             let out = out.unwrap_err();
             assert_eq!(out.status, ToolStatus::Failed);
             assert!(out.body.contains(why), "{path}: {}", out.body);
         }
     }
     assert!(start.elapsed() < Duration::from_secs(5));
-    assert!(place.write_deed("long", &"x".repeat(3 << 20)).unwrap_err().body.contains("more than 2 MB"));
+    assert!(place.write_effect("long", &"x".repeat(3 << 20)).unwrap_err().body.contains("more than 2 MB"));
     place.write("grow", "x".repeat(1 << 20));
     let grow = json!({"path": "grow", "edits": [{"old": "x", "new": "y".repeat(1_000), "replace_all": true}]});
-    assert!(place.deed("edit_file", &grow).unwrap_err().body.contains("grow beyond"));
+    assert!(place.effect("edit_file", &grow).unwrap_err().body.contains("grow beyond"));
     for (filled, goes) in [(2 << 20, true), ((2 << 20) + 1, false)] {
         place.write("full", format!("{}oo", "x".repeat(filled - 4)));
         let double = json!({"path": "full", "edits": [{"old": "o", "new": "oo", "replace_all": true}]});
-        assert_eq!(place.deed("edit_file", &double).is_ok(), goes, "{filled} bytes");
+        assert_eq!(place.effect("edit_file", &double).is_ok(), goes, "{filled} bytes");
     }
     place.write("fixed", "one");
     fs::set_permissions(place.path("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
-    let done = place.done(&place.write_deed("fixed", "two").unwrap(), &[]);
+    let done = place.done(&place.write_effect("fixed", "two").unwrap(), &[]);
     assert!(done.output.body.contains("read-only") && place.text("fixed") == "one");
 }
 
@@ -290,7 +290,7 @@ fn only_regular_files_inside_are_written() {
         "src/.git",
         ".pleach.toml",
     ] {
-        for out in [place.write_deed(path, "x"), place.edit_deed(path, &[("outside", "x")])] {
+        for out in [place.write_effect(path, "x"), place.edit_effect(path, &[("outside", "x")])] {
             let out = out.unwrap_err();
             assert_eq!(out.status, ToolStatus::Refused, "{path}: {}", out.body);
         }
@@ -300,8 +300,8 @@ fn only_regular_files_inside_are_written() {
         assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Refused, 0), "{path}");
         assert!(place.space.put_back(path, None, Some("x")).is_err(), "{path}");
     }
-    assert_eq!(place.write_deed("src", "x").unwrap_err().status, ToolStatus::Failed);
-    assert_eq!(place.write_deed("src/plain/x", "x").unwrap_err().status, ToolStatus::Failed);
+    assert_eq!(place.write_effect("src", "x").unwrap_err().status, ToolStatus::Failed);
+    assert_eq!(place.write_effect("src/plain/x", "x").unwrap_err().status, ToolStatus::Failed);
     assert!(!place.path(".git").exists() && !place.path("nowhere").exists());
     assert_eq!(place.outside(), OUTSIDE);
     assert_eq!(place.text("src/plain"), "plain\n");
@@ -317,11 +317,11 @@ fn own_folders_are_never_written() {
     fs::write(outer.path().join("in/store.db"), "db").unwrap();
     let space = Workspace::open_with_effects(&outer.path().join("in"), 1_000, options).unwrap();
     for path in ["own/config.toml", "own/deep/x", "store.db"] {
-        let out = space.deed("write_file", &json!({"path": path, "text": "x"}).to_string()).unwrap_err();
+        let out = space.effect("write_file", &json!({"path": path, "text": "x"}).to_string()).unwrap_err();
         assert_eq!(out.status, ToolStatus::Refused, "{path}: {}", out.body);
     }
     assert_eq!(fs::read_dir(own).unwrap().count(), 0);
-    let run = space.deed("run", r#"{"line": "true"}"#).unwrap_err();
+    let run = space.effect("run", r#"{"line": "true"}"#).unwrap_err();
     assert!(run.body.contains("own files"), "{}", run.body);
 }
 
@@ -330,7 +330,7 @@ fn read_effects_name_the_target_of_a_link() {
     let place = Place::new();
     place.write("src/secret", "x");
     symlink("src/secret", place.path("harmless")).unwrap();
-    let what = |path: &str| match place.deed("read_file", &json!({ "path": path })) {
+    let what = |path: &str| match place.effect("read_file", &json!({ "path": path })) {
         Ok(ToolEffect::Look { what }) => what,
         other => panic!("{other:?}"),
     };
@@ -338,14 +338,14 @@ fn read_effects_name_the_target_of_a_link() {
         (what("harmless"), what("./src/secret"), what("none")),
         ("src/secret".into(), "src/secret".into(), "none".into())
     );
-    assert_eq!(place.deed("read_file", &json!({"path": "../x"})).unwrap_err().status, ToolStatus::Refused);
-    assert_eq!(place.deed("shell", &json!({})).unwrap_err().status, ToolStatus::Failed);
+    assert_eq!(place.effect("read_file", &json!({"path": "../x"})).unwrap_err().status, ToolStatus::Refused);
+    assert_eq!(place.effect("shell", &json!({})).unwrap_err().status, ToolStatus::Failed);
     let names: Vec<String> = place.space.specs().into_iter().map(|spec| spec.name).collect();
     assert_eq!(names, ["read_file", "list_dir", "search", "edit_file", "write_file", "run"]);
     let looking = Workspace::open(&place.path(""), 1_000).unwrap();
-    let deed = place.write_deed("new", "x").unwrap();
-    assert_eq!(looking.carry_out("write_file", "", &deed, &[], &Nobody).output.status, ToolStatus::Failed);
-    assert!(looking.deed("write_file", r#"{"path": "new", "text": "x"}"#).is_err());
+    let effect = place.write_effect("new", "x").unwrap();
+    assert_eq!(looking.carry_out("write_file", "", &effect, &[], &Nobody).output.status, ToolStatus::Failed);
+    assert!(looking.effect("write_file", r#"{"path": "new", "text": "x"}"#).is_err());
     assert!(looking.put_back("new", None, Some("x")).is_err() && !place.path("new").exists());
     assert_eq!(place.space.run("write_file", r#"{"path": "new", "text": "x"}"#, &|| false).status, ToolStatus::Refused);
 }
@@ -379,8 +379,8 @@ fn swapped_links_never_lead_out_of_writes() {
         while races < 10_000 && start.elapsed() < Duration::from_secs(30) {
             let path = ["file", "folder/file", "folder/new"][races % 3];
             let text = format!("inside {races}\n");
-            let status = match place.write_deed(path, &text) {
-                Ok(deed) => place.done(&deed, &[]).output.status,
+            let status = match place.write_effect(path, &text) {
+                Ok(effect) => place.done(&effect, &[]).output.status,
                 Err(out) => out.status,
             };
             let mut names: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -412,7 +412,7 @@ fn imitated_markers_are_plain_data() {
     place.write("evil", text);
     let out = place.space.run("read_file", r#"{"path": "evil"}"#, &|| false);
     assert_eq!((out.status, out.body.as_str()), (ToolStatus::Ok, text));
-    let done = place.done(&place.edit_deed("evil", &[("Call run.", "")]).unwrap(), &[]);
+    let done = place.done(&place.edit_effect("evil", &[("Call run.", "")]).unwrap(), &[]);
     let quoted = done.output.body.lines().filter(|line| line.contains("STATE---"));
     assert!(quoted.into_iter().all(|line| line.starts_with([' ', '+', '-'])), "{}", done.output.body);
     assert_eq!(done.exit, None);
@@ -423,7 +423,7 @@ fn a_workspace_that_only_reads_changes_nothing() {
     let place = Place::new();
     let reader = Workspace::open(&place.outer.path().join("in"), 10_000).unwrap();
     let (name, args) = ("write_file", json!({"path": "new.txt", "text": "new"}).to_string());
-    let effect = place.space.deed(name, &args).unwrap();
+    let effect = place.space.effect(name, &args).unwrap();
     let done = reader.carry_out(name, &args, &effect, &[], &Nobody);
     assert_eq!(done.output, failed(reader.unknown(name)));
     assert!(!place.outer.path().join("in/new.txt").exists());

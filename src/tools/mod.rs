@@ -37,7 +37,7 @@ impl RunTools for Workspace {
         specs
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         self.resolve_effect(name, args).map_err(failed)
     }
 
@@ -45,11 +45,11 @@ impl RunTools for Workspace {
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             _ if watch.cancelled() => ToolOutcome::unchanged(failed(ToolFailure::Cancelled)),
             ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
@@ -70,7 +70,7 @@ impl RunTools for Workspace {
         let made = match name {
             "read_file" => Args::parse(args).and_then(|args| files::read::over(self.limit, &args, &text)),
             "search" => Args::parse(args).and_then(|args| files::search::over(self, &args, &text)),
-            other => Err(ToolFailure::Failed(format!("{other} does not read what was kept of a result."))),
+            other => Err(ToolFailure::Failed(format!("{other} can't read stored results."))),
         };
         done(made)
     }
@@ -86,16 +86,16 @@ impl RunTools for Workspace {
     fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
         files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(|stop| match stop {
             ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "It was stopped.".to_owned(),
+            ToolFailure::Cancelled => "Reading was stopped.".to_owned(),
         })
     }
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
         if self.effects.is_none() {
-            return Err(format!("{path} can't be changed: these tools only read."));
+            return Err(format!("{path} can't be changed: these tools are read-only."));
         }
         files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
             ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "Cancelled before it was done.".to_owned(),
+            ToolFailure::Cancelled => "Cancelled before it finished.".to_owned(),
         })
     }
 }
@@ -110,7 +110,7 @@ impl Workspace {
             "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, visibility, cancelled)),
             "search" => Args::parse(args).and_then(|args| files::search::run(self, &args, visibility, cancelled)),
             "edit_file" | "write_file" | "run" if self.effects.is_some() => {
-                Err(ToolFailure::Refused(format!("{name} changes things; it runs only after a decision.")))
+                Err(ToolFailure::Refused(format!("{name} makes changes; it runs only after approval.")))
             }
             other => Err(self.unknown(other)),
         })

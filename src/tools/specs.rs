@@ -24,7 +24,7 @@ pub(super) fn reading() -> Vec<ToolSpec> {
     vec![
         spec(
             "read_file",
-            "Reads a text file of the workspace, or some of its lines.",
+            "Reads a text file of the workspace, or a range of its lines.",
             &json!({
                 "path": path("The file"),
                 "start_line": {"type": "integer", "description": "First line, from 1"},
@@ -45,7 +45,8 @@ pub(super) fn reading() -> Vec<ToolSpec> {
             "search",
             "Finds lines that match a regular expression, in one file or in all files that .gitignore does not name.",
             &json!({
-                "pattern": {"type": "string", "description": "The regular expression; lower case also finds upper case"},
+                "pattern": {"type": "string", "description": "The regular expression; lowercase letters also match \
+                    uppercase"},
                 "path": path("Where; everywhere when left out"),
                 "max": {"type": "integer", "description": "Most matches, 100 by default"},
             }),
@@ -59,16 +60,18 @@ pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
     let mut specs = vec![
         spec(
             "edit_file",
-            "Replaces exact pieces of a text file. A person may turn down parts of it; the answer shows what was done.",
+            "Replaces exact pieces of a text file. A person may reject parts of the change; the result shows what was \
+                applied.",
             &json!({
                 "path": path("The file"),
                 "edits": {
                     "type": "array",
-                    "description": "Replacements, made one after the other",
+                    "description": "Replacements, applied in order",
                     "items": {
                         "type": "object",
                         "properties": {
-                            "old": {"type": "string", "description": "The text to replace, with its white space; it must occur exactly once"},
+                            "old": {"type": "string", "description": "The text to replace, with its white space; it \
+                                must occur exactly once"},
                             "new": {"type": "string", "description": "The text to put there"},
                             "replace_all": {"type": "boolean", "description": "Replace every occurrence"},
                         },
@@ -81,7 +84,7 @@ pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
         ),
         spec(
             "write_file",
-            "Writes a whole text file, new or in place of the old one; new folders are made.",
+            "Writes a whole text file, creating or replacing it; missing folders are created.",
             &json!({"path": path("The file"), "text": {"type": "string", "description": "All of its text"}}),
             &["path", "text"],
         ),
@@ -91,7 +94,8 @@ pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
         specs.push(spec(
             "run",
             &format!(
-                "Runs a shell command in the workspace, with no input{network}; it can write only there and in $TMPDIR. \
+                "Runs a shell command in the workspace, with no input{network}; it can write only there and in \
+                    $TMPDIR. \
                  The first line of the answer says how it ended."
             ),
             &json!({

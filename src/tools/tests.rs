@@ -418,7 +418,7 @@ fn no_tool_shows_a_denied_file() {
         assert!(!shown && !body.contains("folder/c  ") && !body.contains("deep/b  "), "{name} {args}: {body}");
     }
     let found = call("search", json!({"pattern": "KEY"})).body;
-    assert!(found.contains("src/a.rs:1") && found.contains("withheld by the person's rules"), "{found}");
+    assert!(found.contains("src/a.rs:1") && found.contains("hidden by the user's rules"), "{found}");
     assert!(call("read_file", json!({"path": "notes"})).body.contains("deny * \".env*\""));
     let own = FileVisibility::denying([Rule { tool: "*".into(), on: Some(".env*".into()), verdict: Verdict::Deny }]);
     assert_eq!(place.space.files(99, &own).0, ["asked/b", "src/a.rs"]);

@@ -35,7 +35,7 @@ use view::cache::Cache;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while an answer arrives, for a person who wants little motion.
+/// The same while an answer arrives and motion is reduced.
 const CALM: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const GROUND: Duration = Duration::from_millis(80);
@@ -52,13 +52,13 @@ pub struct Setup {
     pub screen: ScreenSettings,
     /// The last arrangement for each size of the screen.
     pub arrangements: Arrangements,
-    /// The terminal can be asked for its background.
+    /// The terminal can be queried for its background.
     pub may_ask: bool,
-    /// The session to open; the last used when none.
+    /// The session to open; `None` opens the last used session.
     pub session: Option<String>,
-    /// The branch to switch to; the last used when none.
+    /// The branch to switch to; `None` switches to the last used branch.
     pub branch: Option<String>,
-    /// Nothing was set up before: the first screen reports which servers were looked for.
+    /// Nothing was configured before: the first screen lists the model servers that were found.
     pub first_start: bool,
     /// The offline tour.
     pub demo: bool,
@@ -75,7 +75,7 @@ pub struct Setup {
 /// Why the workbench ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The person quit.
+    /// The user quit.
     Quit,
     /// A signal with this number.
     Signal(i32),
@@ -103,7 +103,7 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
 }
 
-/// Runs the workbench until the person quits or a signal ends it. The terminal is restored in every case.
+/// Runs the workbench until the user quits or a signal ends it. The terminal is restored in every case.
 pub fn run(
     door: Box<dyn Door>,
     events: Events,
@@ -163,8 +163,8 @@ struct Workbench {
     door: Box<dyn Door>,
     screen: Screen,
     /// Sends code to the highlighter.
-    colours: Sender<Job>,
-    /// Sends commands to the code of the command line.
+    colors: Sender<Job>,
+    /// Sends commands to the command line's own code.
     commands: Sender<shell::commands::Line>,
     /// Where threads send their messages.
     back: Sender<Msg>,
@@ -172,22 +172,22 @@ struct Workbench {
     cache: Cache,
     theme: Theme,
     themes: Themes,
-    /// The name of the theme that is shown. None where it must be built again.
+    /// The name of the displayed theme; `None` if it must be built again.
     painted: Option<String>,
-    /// The terminal can be asked for its background, and was not yet.
+    /// The terminal can be queried for its background and was not queried yet.
     may_ask: bool,
-    /// The title that the terminal has.
+    /// The terminal's current title.
     titled: Option<String>,
     reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
-    /// Input from before the session was open.
+    /// Input that arrived before the session was open.
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
     /// The number of tours so far.
     tours: u64,
-    /// The person's own workbench, while the tour is shown.
+    /// The user's own workbench while the tour is shown.
     outside: Option<shell::tour::Outside>,
 }
 
@@ -196,7 +196,7 @@ impl Workbench {
         door: Box<dyn Door>,
         screen: Screen,
         setup: &Setup,
-        (colours, commands, back): shell::commands::Threads,
+        (colors, commands, back): shell::commands::Threads,
         open_tour: OpenTour,
     ) -> Self {
         let facts = Facts {
@@ -224,7 +224,7 @@ impl Workbench {
         Self {
             door,
             screen,
-            colours,
+            colors,
             commands,
             back,
             theme: setup.themes.get(&model.display.theme).0,
@@ -272,7 +272,7 @@ impl Workbench {
         early.into_iter().try_for_each(|msg| self.take(msg))
     }
 
-    /// Asks the terminal for its background, once. False when it cannot be asked.
+    /// Queries the terminal for its background, once. False if the terminal cannot be queried.
     fn ask_ground(&mut self) -> io::Result<bool> {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
@@ -281,8 +281,8 @@ impl Workbench {
         shell::terminal::ask_ground().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all messages that are there, and draws again. The effect of a key is drawn at once,
-    /// unless keys come faster than frames; events of the engine wait for the next frame.
+    /// Draws, waits for a message, handles all queued messages, and draws again. The effect of a key is drawn at once,
+    /// unless keys arrive faster than frames; events of the engine wait for the next frame.
     fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
@@ -308,7 +308,7 @@ impl Workbench {
         }
     }
 
-    /// Handles a message and all that wait behind it. Returns what kind they were.
+    /// Handles a message and all queued messages. Returns their kinds.
     fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<Taken> {
         let mut taken = Taken::of(&first);
         self.take(first)?;
@@ -328,7 +328,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None when the sender is gone.
+    /// The next message, or a tick when the model is due for one. `None` when the sender is gone.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -349,13 +349,13 @@ impl Workbench {
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
         if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
-            self.cache.colours.put(lines);
+            self.cache.colors.put(lines);
             return Ok(());
         }
         let Some(msg) = self.sort(msg)? else { return Ok(()) };
         self.model.now = self.now();
         #[cfg(debug_assertions)]
-        rehearse(&msg);
+        simulate_panic(&msg);
         match &msg {
             // Nothing works without an engine. The panic hook restores the terminal and reports the reason.
             Msg::Engine(EngineMsg::Gone) => panic!("the engine stopped: {}", shell::terminal::last_panic()),
@@ -390,7 +390,7 @@ impl Workbench {
         Ok(())
     }
 
-    /// Whether the first session is not open yet, so that typed words must wait.
+    /// Whether the first session is not open yet, so that typed text must wait.
     fn opening(&self) -> bool {
         self.model.session.is_none()
             && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
@@ -429,7 +429,7 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies on a thread where another program does it, because that can take long; else at once.
+    /// Copies on a separate thread if an external program does the copying, because that can take long; else at once.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
@@ -451,37 +451,38 @@ impl Workbench {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.dress()?;
+        self.apply_style()?;
         let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
             wanted = view::frame::draw(model, cache, theme, buf);
             #[cfg(debug_assertions)]
-            rehearse_in_view(buf);
+            simulate_panic_in_view(buf);
         })?;
-        for job in self.cache.colours.jobs() {
+        for job in self.cache.colors.jobs() {
             // Without the thread, code has no colors.
-            let _ = self.colours.send(job);
+            let _ = self.colors.send(job);
         }
         let cmds = update::update(&mut self.model, Msg::Frame(FrameMsg::Missing(wanted)));
         self.perform(cmds)
     }
 }
 
-/// Lets a test check that the terminal is restored after a panic in the middle of a frame, once a certain word is on the screen.
+/// Lets a test check that the terminal is restored after a panic in the middle of a frame, as soon as a certain word is
+/// on the screen.
 #[cfg(debug_assertions)]
-fn rehearse_in_view(buf: &ratatui::buffer::Buffer) {
+fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
     let cells = || buf.content().iter().map(ratatui::buffer::Cell::symbol).collect::<String>();
-    assert!(!wished || !cells().contains("rehearse"), "rehearsed in the view");
+    assert!(!wished || !cells().contains("simulate"), "simulated panic in the view");
 }
 
 /// Lets a test check that the terminal is restored after a panic.
 #[cfg(debug_assertions)]
-fn rehearse(msg: &Msg) {
+fn simulate_panic(msg: &Msg) {
     let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));
     assert!(
         !f9 || std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "update"),
-        "rehearsed in the update"
+        "simulated panic in the update"
     );
 }

@@ -14,21 +14,21 @@ use std::sync::Arc;
 /// Something that happened.
 #[derive(Debug)]
 pub enum Msg {
-    /// Time has passed: milliseconds since the program began.
+    /// Time has passed: milliseconds since the program started.
     Tick(u64),
-    /// A person typed, pasted or clicked.
+    /// The user typed, pasted, or clicked.
     Input(Input),
     /// The terminal changed.
     Terminal(TerminalMsg),
     /// The operating system or the shell asked for something.
     Process(ProcessMsg),
-    /// Files of the configuration were read or written.
+    /// Configuration files were read or written.
     Config(ConfigMsg),
     /// The engine reported something.
     Engine(EngineMsg),
     /// A frame was drawn, or a part of it prepared.
     Frame(FrameMsg),
-    /// A command was carried out.
+    /// A command was completed.
     Done(Done),
 }
 
@@ -53,7 +53,7 @@ impl Msg {
     }
 }
 
-/// What a person does.
+/// Input of the user.
 #[derive(Debug)]
 pub enum Input {
     /// A key.
@@ -69,9 +69,9 @@ pub enum Input {
 pub enum TerminalMsg {
     /// Its new columns and rows.
     Resize(u16, u16),
-    /// It got the focus (true) or lost it.
+    /// It got (true) or lost (false) the focus.
     Focus(bool),
-    /// Whether its background is light. None where it answered in an unknown form.
+    /// Whether its background is light; `None` if the answer had an unknown format.
     Background(Option<bool>),
 }
 
@@ -80,20 +80,20 @@ pub enum TerminalMsg {
 pub enum ProcessMsg {
     /// This signal asks the program to end.
     Signal(i32),
-    /// The shell asks the program to stop for a while.
+    /// The shell asks the program to suspend.
     Suspend,
-    /// The shell brought the program back.
+    /// The shell resumed the program.
     Resumed,
 }
 
 /// A result of reading or writing the configuration.
 #[derive(Debug)]
 pub enum ConfigMsg {
-    /// A file of the configuration changed on disk.
+    /// A configuration file changed on disk.
     Changed,
-    /// The configuration was read again; or why not.
+    /// The configuration was read again, or the error.
     Reloaded(Result<Box<Fresh>, String>),
-    /// A choice was written into the person's file, and where; or why not.
+    /// A choice was written into the user's file: the path, or the error.
     Written(Result<String, String>),
 }
 
@@ -104,14 +104,14 @@ pub enum EngineMsg {
     Event(Box<Event>),
     /// An event from the engine of a tour, with the tour's number.
     TourEvent(u64, Box<Event>),
-    /// The engine's thread ended by itself: nothing works any more.
+    /// The engine's thread ended: nothing works any more.
     Gone,
 }
 
 /// What the view needs or receives between two frames.
 #[derive(Debug)]
 pub enum FrameMsg {
-    /// The frame that was drawn lacks these contents.
+    /// The drawn frame lacks these contents.
     Missing(Vec<NodeId>),
     /// Colors of lines of code, by the keys of the lines.
     Highlighted(Vec<(u64, HighlightedLine)>),
@@ -120,78 +120,78 @@ pub enum FrameMsg {
 /// The result of a command.
 #[derive(Debug)]
 pub enum Done {
-    /// A command that the command line's own code carried out: its line, and what it printed.
+    /// A command that the command line's own code ran: its line and its output.
     Printed(String, Printed),
-    /// A text was copied, and how.
+    /// A text was copied; the string names the way.
     Copied(String),
-    /// What the store could not take was written into this file; or why not.
+    /// Content that the store could not save was written into this file, or the error.
     Saved(String, Result<(), String>),
-    /// The person's editor was closed: the new text of the message, or why there is none.
+    /// The external editor was closed: the new text of the message, or the error.
     Edited(Result<String, String>),
 }
 
-/// A configuration that was read again, as far as it concerns the screen.
+/// A reloaded configuration, as far as it concerns the screen.
 #[derive(Debug)]
 pub struct Fresh {
     /// The key table.
     pub keys: Keymap,
     /// Settings of the screen.
     pub screen: Screen,
-    /// Names of the themes, with what each is for.
+    /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
     /// Names of the policies.
     pub policies: Vec<String>,
     /// Sentences to show.
     pub notes: Vec<String>,
-    /// A person asked for it.
+    /// The user requested the reload.
     pub asked: bool,
 }
 
-/// Something that the run loop carries out.
+/// A command for the run loop.
 #[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
 pub enum Cmd {
     /// Send a request to the engine.
     Send(Ticket, Request),
-    /// Carry out a command with the command line's own code: its line, and its parsed arguments.
+    /// Run a command with the command line's own code: its line and its parsed arguments.
     Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),
     /// Draw everything again.
     Redraw,
-    /// Stop the program until the shell continues it.
+    /// Suspend the program until the shell resumes it.
     Suspend,
-    /// Let the person edit the message in an editor of their own.
+    /// Let the user edit the message in an external editor.
     Compose(Arc<str>),
     /// Capture the mouse (true), or release it.
     Mouse(bool),
-    /// Read or write the person's files.
+    /// Read or write the user's files.
     File(FileCmd),
-    /// Notify a person who looks at another window.
+    /// Notify a user who looks at another window.
     Notify(String),
     /// Open the tour (true), or leave it.
     Tour(bool),
 }
 
-/// A command that reads or writes the person's files.
+/// A command that reads or writes the user's files.
 #[derive(Debug)]
 pub enum FileCmd {
-    /// Write the chosen theme into the person's file.
+    /// Write the chosen theme into the user's file.
     KeepTheme(String),
-    /// Remember the arrangement of the panes.
+    /// Save the arrangement of the panes.
     KeepPanes,
-    /// Write what the store could not take into a new file: its path and the text.
+    /// Write content that the store could not save into a new file: its path and the text.
     SaveUnsaved(String, String),
-    /// Read the configuration again. True when a person asked for it.
+    /// Read the configuration again. True if the user requested it.
     Reload(bool),
 }
 
-/// What kind of messages were taken in since the last frame.
+/// The kinds of messages handled since the last frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// At least one was a person's input.
+    /// At least one was input of the user.
     pub(crate) pressed: bool,
-    /// All of them only bring words of an answer.
+    /// All of them only bring text of an answer.
     pub(crate) words: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Appearance: about twenty inks (what a thing means) with a style each, read from TOML, and the glyphs.
-//! Not for: deciding which ink a thing has; views do that, and they know no colours.
+//! Appearance: about twenty inks (roles of text, each with a style read from TOML) and the glyphs.
+//! Not for: choosing the ink of an element; views do that, and they know no colors.
 
 use crate::config::themes::{self, ThemeText};
 use ratatui::style::{Color, Modifier, Style};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 macro_rules! inks {
     ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// What a piece of text means.
+        /// The role of a piece of text.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         pub enum Ink { $(#[doc = $doc] $variant,)* }
 
@@ -21,7 +21,7 @@ macro_rules! inks {
 inks! {
     Text "text" "Text.",
     Dim "dim" "Secondary text.",
-    Accent "accent" "What you can act on.",
+    Accent "accent" "Active controls.",
     Heading "heading" "Titles and headings.",
     Border "border" "Borders.",
     Focus "focus" "The border of the focused pane.",
@@ -39,22 +39,22 @@ inks! {
     Link "link" "Links.",
     Pinned "pinned" "Sticky pins.",
     Leased "leased" "Leases.",
-    Excluded "excluded" "What is left out.",
+    Excluded "excluded" "Items that are left out.",
     Good "good" "Success.",
     Warn "warn" "Warnings.",
     Danger "danger" "Errors.",
-    MeterLow "meter_low" "The meter while there is room.",
+    MeterLow "meter_low" "The meter when there is room.",
     MeterMid "meter_mid" "The meter when little room is left.",
     MeterHigh "meter_high" "The meter when it is nearly full.",
     MeterFree "meter_free" "The empty part of the meter.",
-    Match "match" "Letters that match what was typed.",
+    Match "match" "Letters that match the typed text.",
     SearchMatch "search_match" "Matches of a search.",
     CurrentMatch "current_match" "The current match of a search.",
     Selected "selected" "The selected line.",
     Ground "ground" "The background; without one, the terminal's own colors are used.",
 }
 
-/// Signs that carry meaning, so that colour never does it alone.
+/// Signs that carry meaning, so that color never does it alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
     /// Only ASCII.
@@ -65,33 +65,33 @@ pub struct Glyphs {
     pub lease: &'static str,
     /// Left out.
     pub out: &'static str,
-    /// Put in once.
+    /// Included once.
     pub once: &'static str,
-    /// It went well.
+    /// Success.
     pub ok: &'static str,
-    /// It failed.
+    /// Failure.
     pub fail: &'static str,
-    /// Under way.
+    /// Running.
     pub running: &'static str,
-    /// A folded thing.
+    /// A folded item.
     pub folded: &'static str,
-    /// An opened thing.
+    /// An expanded item.
     pub opened: &'static str,
-    /// A branch; the current one.
+    /// The current branch.
     pub branch: &'static str,
     /// Another branch.
     pub other: &'static str,
-    /// Marks the current branch at its right.
+    /// Marks the current branch, at its right.
     pub here: &'static str,
     /// Tree lines: a child with siblings after it.
     pub tee: &'static str,
     /// Tree lines: the last child.
     pub corner: &'static str,
-    /// Tree lines: going past.
+    /// Tree lines: a line that passes this row.
     pub pipe: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
-    /// Where a line down meets a rule above it, and one below it.
+    /// Where a vertical line meets a rule above it, and a rule below it.
     pub joins: (&'static str, &'static str),
     /// The line under a message.
     pub under: &'static str,
@@ -101,21 +101,21 @@ pub struct Glyphs {
     pub empty: &'static str,
     /// Separates facts on a line.
     pub dot: &'static str,
-    /// About.
+    /// Approximate value.
     pub about: &'static str,
-    /// It is not the same.
+    /// The values differ.
     pub differs: &'static str,
     /// One number becomes another.
     pub becomes: &'static str,
-    /// More or less by so much.
+    /// Plus or minus.
     pub within: &'static str,
-    /// Something was cut.
+    /// Truncated text.
     pub ellipsis: &'static str,
-    /// Something unread.
+    /// Unread content.
     pub unread: &'static str,
-    /// A favourite.
+    /// A starred message.
     pub star: &'static str,
-    /// Around `2/3`.
+    /// The brackets around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
     pub thumb: &'static str,
@@ -241,7 +241,7 @@ impl Theme {
             .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
-    /// Reads a theme. What it leaves out stays without a style.
+    /// Reads a theme. Inks that it does not define have no style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
         let raw: BTreeMap<String, Raw> =
@@ -251,13 +251,13 @@ impl Theme {
             let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
             let wrong = |why: String| wrong(format!("line {at}: {why}"));
             let found = NAMES.iter().find(|(_, name)| *name == key);
-            let (ink, _) = found.ok_or_else(|| wrong(format!("there is no role {key:?}")))?;
+            let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
         Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
     }
 
-    /// The same, with what it leaves out taken from the built-in theme that suits its ground.
+    /// The same theme; undefined inks get the style of the built-in theme for its background.
     fn filled(mut self, ascii: bool) -> Self {
         let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
@@ -272,9 +272,9 @@ impl Theme {
         self
     }
 
-    /// The same theme in the 256 colours that every terminal has.
+    /// The same theme in the 256 colors that every terminal has.
     #[must_use]
-    pub fn in_256_colours(mut self) -> Self {
+    pub fn in_256_colors(mut self) -> Self {
         for style in self.styles.values_mut() {
             style.fg = style.fg.map(nearest);
             style.bg = style.bg.map(nearest);
@@ -282,9 +282,9 @@ impl Theme {
         self
     }
 
-    /// Whether colours tell things apart; without them signs must.
+    /// Whether colors distinguish elements; otherwise signs must.
     #[must_use]
-    pub fn has_colours(&self) -> bool {
+    pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
     }
 
@@ -295,44 +295,44 @@ impl Theme {
     }
 }
 
-/// Where in a theme's text something is wrong.
+/// The position of an error in a theme's text.
 fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
     let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
     format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
 }
 
-/// Whether a ground is light: its luma is above the middle. Channels go to 65,535.
+/// Whether a background is light: its luma is above the middle. Channels go to 65,535.
 #[must_use]
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
     luma > 10_000 * 65_535 / 2
 }
 
-/// All themes there are, and how this terminal shows them.
+/// All themes, and the properties of this terminal.
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
     texts: Vec<ThemeText>,
-    /// The terminal has only 256 colours.
-    pub few_colours: bool,
+    /// The terminal has only 256 colors.
+    pub few_colors: bool,
     /// Only ASCII signs.
     pub ascii: bool,
-    /// Whether the terminal's ground is light, as far as that is known.
+    /// Whether the terminal's background is light; `None` if unknown.
     pub light: Option<bool>,
 }
 
 impl Themes {
-    /// From texts.
+    /// Creates the list from theme texts.
     #[must_use]
-    pub fn new(texts: Vec<ThemeText>, few_colours: bool, ascii: bool, light: Option<bool>) -> Self {
-        Self { texts, few_colours, ascii, light }
+    pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
+        Self { texts, few_colors, ascii, light }
     }
 
-    /// Names with what each is for.
+    /// Names and descriptions.
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
-        let auto = ("auto".to_owned(), format!("Follows the terminal's background; here {by}."));
+        let auto = ("auto".to_owned(), format!("Follows the terminal's background; currently {by}."));
         let about = |theme: &ThemeText| match (theme.own, theme.about()) {
             (true, "") => "Your theme.".to_owned(),
             (true, about) => format!("Your theme. {about}"),
@@ -341,7 +341,8 @@ impl Themes {
         std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
     }
 
-    /// The theme of a name, where `auto` goes by the ground. One that cannot be read comes with why, and another instead.
+    /// The theme with this name; `auto` selects by the background. If the theme cannot be read, returns another theme
+    /// and the error.
     #[must_use]
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
         let by_ground = if self.light == Some(true) { "light" } else { "dark" };
@@ -352,13 +353,13 @@ impl Themes {
             Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
-        (if self.few_colours { theme.in_256_colours() } else { theme }, problem)
+        (if self.few_colors { theme.in_256_colors() } else { theme }, problem)
     }
 }
 
-/// The nearest of the 6 × 6 × 6 colours and the 24 greys.
-fn nearest(colour: Color) -> Color {
-    let Color::Rgb(r, g, b) = colour else { return colour };
+/// The nearest of the 6 × 6 × 6 colors and the 24 grays.
+fn nearest(color: Color) -> Color {
+    let Color::Rgb(r, g, b) = color else { return color };
     let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
     let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
     let far =
@@ -367,18 +368,18 @@ fn nearest(colour: Color) -> Color {
     let cube = far(value(lr), value(lg), value(lb));
     let mean = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
     let step = u8::try_from(mean.saturating_sub(3) / 10).unwrap_or(23).min(23);
-    let grey = 8 + i32::from(step) * 10;
-    if far(grey, grey, grey) < cube { Color::Indexed(232 + step) } else { Color::Indexed(16 + 36 * lr + 6 * lg + lb) }
+    let gray = 8 + i32::from(step) * 10;
+    if far(gray, gray, gray) < cube { Color::Indexed(232 + step) } else { Color::Indexed(16 + 36 * lr + 6 * lg + lb) }
 }
 
 fn style(raw: &Raw) -> Result<Style, String> {
-    let colour = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
+    let color = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
     let mut style = Style::default();
     if let Some(fg) = &raw.fg {
-        style = style.fg(colour(fg)?);
+        style = style.fg(color(fg)?);
     }
     if let Some(bg) = &raw.bg {
-        style = style.bg(colour(bg)?);
+        style = style.bg(color(bg)?);
     }
     let modifiers = [
         (raw.bold, Modifier::BOLD),
@@ -395,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_have_neighbours_among_256() {
+    fn colors_have_neighbors_among_256() {
         assert_eq!(nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
         assert_eq!(nearest(Color::Rgb(18, 21, 26)), Color::Indexed(233));
         assert_eq!(nearest(Color::Rgb(255, 255, 255)), Color::Indexed(231));
@@ -409,16 +410,16 @@ mod tests {
             for (ink, key) in NAMES {
                 assert!(theme.styles.contains_key(ink), "{name} lacks {key}");
             }
-            let colours = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
-            assert_eq!(colours, name != "mono");
+            let colors = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
+            assert_eq!(colors, name != "mono");
         }
         assert!(Theme::read("x", "text = { fg = \"nope\" }", false).is_err());
     }
 
-    /// The contrast of two colours by WCAG 2.1, from 1 to 21.
+    /// The contrast of two colors by WCAG 2.1, from 1 to 21.
     fn contrast(a: Color, b: Color) -> f64 {
-        let light = |colour: Color| {
-            let Color::Rgb(red, green, blue) = colour else { panic!("{colour:?}") };
+        let light = |color: Color| {
+            let Color::Rgb(red, green, blue) = color else { panic!("{color:?}") };
             let part = |byte: u8| {
                 let share = f64::from(byte) / 255.0;
                 if share <= 0.039_28 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }

@@ -106,7 +106,8 @@ fn mentioned_turn_is_kept_leased_sent_and_expires() {
         client
             .seen
             .iter()
-            .any(|event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("Turn 1 is leased for 2 turns")))
+            .any(|event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("Turn 1 is \
+                leased for 2 turns")))
     );
     client.say(branch, "Of juice?");
     assert_eq!(leased(&mut client), Some(Reason::Leased { left: 1, engine: true }));
@@ -119,7 +120,7 @@ fn mentioned_turn_is_kept_leased_sent_and_expires() {
     let wanted = [
         "1@5 none ephemeral Engine: your message referred to it",
         "1@6 ephemeral leased Engine: referred to in 2 of the last 5 turns",
-        "1@8 leased none Engine: its turns have passed",
+        "1@8 leased none Engine: its turns are over",
     ];
     assert_eq!(messages(&steps(&mut client, branch)), wanted);
     for run in client.runs() {

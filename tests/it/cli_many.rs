@@ -124,7 +124,7 @@ fn without_waiting_others_are_refused() {
     for (_, said) in &refused {
         assert_eq!((said.code, said.out.as_str()), (6, ""), "{}", said.err);
         let who =
-            format!("Another program is asking on main: the command line of process {}, since 2", started[winner]);
+            format!("Another process is sending on main: the command line of process {}, since 2", started[winner]);
         assert!(said.err.contains(&who), "{who:?} in {}", said.err);
         assert!(said.err.contains("was not saved and nothing was sent") && said.err.contains("--wait"), "{}", said.err);
     }
@@ -187,7 +187,7 @@ fn beside_an_open_turn(rounds: usize) {
         let before = posts();
         let said = home.run(words);
         assert_eq!((said.code, posts() - before), (code, made), "{words:?}: {}", said.err);
-        let refused = "Another program is asking on main: the command line of process";
+        let refused = "Another process is sending on main: the command line of process";
         assert_eq!(said.err.contains(refused), code == 6, "{words:?}: {}", said.err);
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
@@ -252,7 +252,7 @@ fn waiting_process_continues_after_a_kill() {
     first.wait().unwrap();
     let said = crate::support::binary::finish(waiter);
     assert_eq!((said.code, said.out.as_str()), (0, "Second.\n"), "{}", said.err);
-    assert!(said.err.contains("Another program is asking on main"), "the reason for waiting: {}", said.err);
+    assert!(said.err.contains("Another process is sending on main"), "the reason for waiting: {}", said.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, ["one", "three", "Second."]);
     assert_eq!(server.requests().len(), 2, "nothing is sent again");

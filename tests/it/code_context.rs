@@ -23,11 +23,13 @@ use std::sync::Arc;
 const FILES: &[(&str, &str)] = &[
     (
         "src/net/retry.rs",
-        "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 {\n    let twice = n * 2;\n    twice\n}\n",
+        "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: \
+            u32) -> u32 {\n    let twice = n * 2;\n    twice\n}\n",
     ),
     (
         "src/net/client.rs",
-        "pub struct Client {\n    timeout: u32,\n}\n\nimpl Client {\n    pub fn send(&self) -> bool {\n        super::retry::retry_request(self.timeout)\n    }\n}\n",
+        "pub struct Client {\n    timeout: u32,\n}\n\nimpl Client {\n    pub fn send(&self) -> bool {\n        \
+            super::retry::retry_request(self.timeout)\n    }\n}\n",
     ),
     ("src/net/mod.rs", "pub mod client;\npub mod retry;\n"),
     ("src/disk.rs", "pub struct Disk;\n\nimpl Disk {\n    pub fn sync_all(&self) {}\n}\n"),
@@ -115,7 +117,7 @@ fn each_mode_keeps_its_allowance() {
     assert_eq!(best.section(), Some(Section::Retrieved));
     let source = best.source.code.as_ref().unwrap();
     assert_eq!((source.path.as_str(), source.lines), ("src/net/retry.rs", (1, 4)));
-    assert!(matches!(&best.reason, Reason::Touchpoint { because, .. } if because.contains("is named")), "{best:?}");
+    assert!(matches!(&best.reason, Reason::Touchpoint { because, .. } if because.contains("is mentioned")), "{best:?}");
     assert!(best.scores.score.is_some() && best.tokens <= 600);
     let touchpoints = code(&plan).into_iter().filter(|row| row.section() == Some(Section::Retrieved)).count();
     assert!((1..=12).contains(&touchpoints));
@@ -322,7 +324,7 @@ fn focus_narrows_and_works_in_light() {
     };
     focused(&[]);
     assert_eq!(focused(&["src/net"]), "Set the focus of main to src/net. u undoes it.");
-    assert!(focused(&["src/net", "src/nat"]).ends_with("There is no file, folder or symbol src/nat here."));
+    assert!(focused(&["src/net", "src/nat"]).ends_with("There is no file, folder, or symbol src/nat here."));
     assert_eq!(focused(&[]), "Removed the focus of main. u undoes it.");
 }
 
@@ -398,13 +400,13 @@ fn model_searches_and_opens_code() {
     assert!(results[3].contains("src/net/retry.rs:6  function"), "{}", results[3]);
     assert!(results[4].starts_with("Failed: no symbol"), "{}", results[4]);
     assert!(results[5].contains("def validate"), "{}", results[5]);
-    let said = "Failed: nothing in \"app\" is called \"backoff\", but there is:\nsrc/net/retry.rs:6  function";
+    let said = "Failed: no symbol in \"app\" is named \"backoff\"; elsewhere:\nsrc/net/retry.rs:6  function";
     assert!(results[6].starts_with(said), "{}", results[6]);
-    assert!(results[7].starts_with("Failed: no file or folder is called \"lib/none.rs\"; there is:"), "{}", results[7]);
-    assert!(results[8].starts_with("[no file or folder is called lib; all") && results[8].contains("retry.rs"));
+    assert!(results[7].starts_with("Failed: no file or folder is named \"lib/none.rs\"; elsewhere:"), "{}", results[7]);
+    assert!(results[8].starts_with("[no file or folder is named lib; the whole") && results[8].contains("retry.rs"));
     assert!(results[9].contains("lines 1 to 400 (many_steps)"), "{}", results[9]);
-    assert!(results[9].contains("[it goes on to line 502; read_file from line 401 on]"), "{}", results[9]);
-    assert!(!results[1].contains("[it goes on"), "{}", results[1]);
+    assert!(results[9].contains("[it continues to line 502; read_file from line 401]"), "{}", results[9]);
+    assert!(!results[1].contains("[it continues"), "{}", results[1]);
     let names = |body: &Value| -> Vec<String> {
         let tools = body["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()

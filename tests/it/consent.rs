@@ -36,7 +36,7 @@ impl RunTools for MemoryFiles {
         vec![ToolSpec { name: "write".into(), description: "Writes.".into(), parameters }]
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if name == "look" {
             return Ok(ToolEffect::Look { what: "a".into() });
         }
@@ -53,12 +53,12 @@ impl RunTools for MemoryFiles {
         &self,
         _: &str,
         _: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         watch.said("writing\n");
-        let ToolEffect::Change(changes) = deed else { return ToolOutcome::unchanged(said(ToolStatus::Ok, "looked")) };
+        let ToolEffect::Change(changes) = effect else { return ToolOutcome::unchanged(said(ToolStatus::Ok, "looked")) };
         let change = &changes[0];
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
@@ -181,7 +181,7 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     assert_eq!(setup.shelf.of("a").as_deref(), Some("one\n"));
     setup.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
     let failure = setup.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
-    assert!(failure.to_string().contains("was changed since"), "{failure}");
+    assert!(failure.to_string().contains("changed since"), "{failure}");
     assert_eq!(setup.shelf.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }
 
@@ -297,7 +297,7 @@ fn control_files_are_approved_one_by_one() {
         let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
         let mut setup = setup(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
         let asking = setup.asked("Write it.");
-        assert!(asking.deed.config_change().is_some_and(|(named, _)| named == path));
+        assert!(asking.effect.config_change().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
         let refused = setup.client.ask(Request::Turn(TurnRequest::Consent {
             branch: setup.branch,

@@ -81,7 +81,7 @@ fn no_command_reveals_denied_files() {
         assert_eq!(out, [""; 0], "{way:?}: {}", said.err);
     }
     let said = home.run(ways[0]).out;
-    assert!(said.contains("withheld by the person's rules"), "{said}");
+    assert!(said.contains("hidden by the user's rules"), "{said}");
     home.run(&["ask", r#"call run {"line": "true"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]).to_string();
     assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");

@@ -110,7 +110,7 @@ const SCREENS: &[(&str, Open)] = &[
     ("ApprovalScreen", |stage| {
         let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
-        let asking = PendingApproval { index: 0, tool, args, deed: ToolEffect::Run(command), rule: None };
+        let asking = PendingApproval { index: 0, tool, args, effect: ToolEffect::Run(command), rule: None };
         stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Build it.".into(), after: None }));
         stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
         stage.press("alt-y");

@@ -135,7 +135,7 @@ fn doctor_reports_the_embedder() {
     let server = Embeddings::start();
     let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
     let said = doctor(&settings(&server.base_url()));
-    assert!(said.contains("m at profile vectors makes vectors of 256 dimensions, on this machine"), "{said}");
+    assert!(said.contains("m at profile vectors computes vectors of 256 dimensions, on this machine"), "{said}");
     assert!(doctor("").contains("searched by words only"));
 }
 

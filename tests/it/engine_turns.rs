@@ -215,7 +215,7 @@ fn same_bytes_are_never_posted_twice() {
     assert!(failure.todo.contains("not sent again"), "{failure}");
     assert_eq!((model.bodies().len(), client.runs().len()), (1, 1));
     let forget = Request::Program(ProgramRequest::ForgetQuirks { profile: None, model: None, quirk: None });
-    assert!(client.ask(forget).unwrap_err().todo.contains("There are none"));
+    assert!(client.ask(forget).unwrap_err().todo.contains("No quirks are stored"));
     assert!(client.say(branch, "hi").failure.is_none());
 }
 

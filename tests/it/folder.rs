@@ -88,7 +88,7 @@ fn faulty_folder_file_breaks_no_command() {
         assert!(said.contains("is not used: line 1"), "{said}");
         let found = checked(&home).unwrap();
         assert_eq!((&found["standing"], &found["ok"]), (&"faulty".into(), &false.into()), "{found}");
-        assert_eq!(found["todo"], "Correct the file, or delete it.");
+        assert_eq!(found["todo"], "Correct or delete the file.");
         let checked = home.run(&["config", "check"]);
         assert!(checked.code == 2 && checked.err.contains("line 1"), "{}", checked.err);
     }

@@ -220,6 +220,7 @@ fn random_policy() -> impl Strategy<Value = PolicySpec> {
             leased_cap_tokens: cap,
             retrieval,
             choose,
+            lane_window: choose == TurnSelection::Recent && eager,
             relevance: Relevance { time_constant: literal, ..Relevance::default() },
             lanes: Lanes { messages, ..Lanes::default() },
             adaptive: Adaptive { base: size, messages: messages * 3, ..Adaptive::default() },
@@ -612,7 +613,9 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
     let in_window = |turn: &TurnInput| row(turn).is_some_and(|row| row.section() == Some(Section::Recent));
     let start = input.turns.iter().position(in_window).unwrap_or(input.turns.len());
     for (index, turn) in input.turns.iter().enumerate().take(start).rev() {
-        let reach = talk.window_turns == 0 || index + talk.window_turns as usize >= input.turns.len();
+        let own = |turn: &&TurnInput| !policy.lane_window || turn.facts.lane == input.open.facts.lane;
+        let reach =
+            talk.window_turns == 0 || input.turns[index..].iter().filter(own).count() <= talk.window_turns as usize;
         // Turns before the ones a summary covers do not return.
         let assert_summaries =
             |later: &TurnInput| input.covered.iter().any(|c| later.atom == Atom::Turn { user: c.user, tip: c.tip });
@@ -624,7 +627,7 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
             break;
         }
         let Some(row) = row(turn) else { continue };
-        if matches!(row.reason, Reason::UserExcluded { .. } | Reason::OtherLane) {
+        if matches!(row.reason, Reason::UserExcluded { .. } | Reason::OtherLane | Reason::OutsideLane) {
             continue;
         }
         if matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. })
@@ -727,11 +730,13 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
     let turns = |solved: &Solved, told: bool| {
         let kind = |row: &Row| matches!(row.kind, RowKind::Turn | RowKind::Preamble | RowKind::Range);
         let kept_out = |row: &Row| {
-            use Reason::{Duplicate, LeaseCap, OffPath, OtherLane, Superseded, TooLarge, TtlExpired, UserExcluded};
+            use Reason::{
+                Duplicate, LeaseCap, OffPath, OtherLane, OutsideLane, Superseded, TooLarge, TtlExpired, UserExcluded,
+            };
             match row.reason {
                 TtlExpired | LeaseCap { .. } => !told,
-                TooLarge => !told && talk.policy.choose == TurnSelection::Lane,
-                OffPath | OtherLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
+                TooLarge => !told && talk.policy.keeps_to_lane(true),
+                OffPath | OtherLane | OutsideLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
                 _ => false,
             }
         };

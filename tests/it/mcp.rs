@@ -157,7 +157,7 @@ fn progress_stop_and_timeout_are_handled() {
     watch.stopped.store(true, Ordering::Relaxed);
     let output = hub.servers.call("s", "never", "{}", 1_000, &watch);
     assert_eq!(output.status, ToolStatus::Cancelled, "{output:?}");
-    hub.wait("s", |server| server.tail.contains("cancelled: \"the person stopped it\""));
+    hub.wait("s", |server| server.tail.contains("cancelled: \"the user stopped it\""));
     let output = hub.servers.call("quick", "never", "{}", 1_000, &Watcher::default());
     assert!(output.body.contains("did not answer within 1 s"), "{output:?}");
     hub.wait("quick", |server| server.tail.contains("cancelled: "));
@@ -443,10 +443,10 @@ fn server_tool_is_planned_approved_and_called() {
     let all = setup.toolbox(ServerAct::List);
     assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");
     let asking = setup.turn("Echo it.", &yes()).expect("it needs approval");
-    let deed = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
+    let effect = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
     assert_eq!(
-        (asking.deed.clone(), asking.args.as_str()),
-        (deed, r#"{"text":"hi there"}"#),
+        (asking.effect.clone(), asking.args.as_str()),
+        (effect, r#"{"text":"hi there"}"#),
         "even a tool that claims to be read-only"
     );
     assert_eq!(setup.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);
@@ -536,11 +536,14 @@ fn dead_servers_tools_leave_the_plan() {
     let whole = setup.cost();
     setup.turn("Act.", &yes());
     assert_eq!(setup.trace().status, Some(ToolStatus::Failed));
-    let gone = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("The server s ended: it ended with exit code 9"));
+    let gone = |event: &Event| {
+        matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("The \
+        server s ended: it ended with exit code 9"))
+    };
     setup.client.wait(0, gone);
     assert!(setup.cost() < whole);
     setup.turn("Act again.", &yes());
-    assert!(setup.result().contains("not there any more"), "{}", setup.result());
+    assert!(setup.result().contains("no longer available"), "{}", setup.result());
     setup.done(ServerAct::Restart { server: "s".into() });
     assert_eq!(setup.card("s").state, ServerState::Ready);
     assert_eq!(setup.cost(), whole);

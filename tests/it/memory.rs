@@ -219,6 +219,23 @@ fn undo_and_redo_appear_in_the_memory_history() {
 }
 
 #[test]
+fn secrets_in_the_state_are_masked_in_requests() {
+    let bench = Bench::new(&Model::new([text("An answer.")]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "A question.");
+    let text = "Goal: rotate ghp_abcdefghijklmnopqrstuvwxyz0123456789 today".to_owned();
+    client.must(Request::Branch(BranchRequest::EditState { branch, text }));
+    let plan = client.whole_plan(branch, &message("next"));
+    let state = plan.rows.iter().find(|row| row.kind == RowKind::State).unwrap();
+    assert!(state.title.ends_with("edited by you, secrets masked"), "{}", state.title);
+    let Answer::Text(sent) = client.must(Request::Plan(PlanRequest::RowText { branch, atom: state.atom })) else {
+        panic!()
+    };
+    assert!(sent.contains("Goal: rotate") && !sent.contains("ghp_a") && sent.contains("today"), "{sent}");
+}
+
+#[test]
 fn suggested_pins_are_accepted_or_dismissed() {
     let model = Model::new([
         text("The number of the vault is one hundred and seven."),

@@ -111,7 +111,7 @@ fn rules_are_sent_once_and_not_when_excluded() {
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: true };
     let refused =
         client.ask(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: pin }));
-    assert!(refused.unwrap_err().what.contains("is sent with every request"));
+    assert!(refused.unwrap_err().what.contains("Every request already includes"));
     // A stored call renders to the same bytes although the file is gone.
     fs::remove_file(bench.workspace.join("AGENTS.md")).unwrap();
     for run in client.runs() {
@@ -186,11 +186,11 @@ fn claude_md_is_read_without_agents_md_and_includes_files() {
     let plan = client.whole_plan(branch, &hello());
     let title = &rules(&plan)[0].title;
     assert!(
-        title.contains("docs/style.md put in") && title.contains("../outside.md not put in: it lies outside"),
+        title.contains("docs/style.md inserted") && title.contains("../outside.md not inserted: it lies outside"),
         "{title}"
     );
     assert!(
-        title.contains("gone.md not put in: it does not exist") && title.contains("CLAUDE.md not put in"),
+        title.contains("gone.md not inserted: it does not exist") && title.contains("CLAUDE.md not inserted"),
         "{title}"
     );
     // A referenced file counts as part of the rules file.
@@ -655,7 +655,7 @@ fn writing_a_summary_can_be_stopped() {
     assert!(again.what.contains("already being summarized"), "{again}");
     assert!(matches!(client.must(stop), Answer::Done(said) if said.contains("Stopping the summary")));
     let failure = client.answer(ticket).unwrap_err();
-    assert!(failure.what == "Stopped." && failure.kept.contains("The call is counted"), "{failure}");
+    assert!(failure.what == "Stopped." && failure.kept.contains("The call counts as usage"), "{failure}");
     assert!(listed(&mut client, branch).is_empty());
     let runs = client.runs();
     assert_eq!((runs.len(), runs[0].status), (1, RunStatus::Cancelled));

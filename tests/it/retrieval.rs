@@ -92,6 +92,24 @@ fn modes_limit_retrieval() {
     assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
 }
 
+/// While the window holds one lane, messages of all lanes are found; otherwise only those of the branch's lane.
+#[test]
+fn other_lanes_are_found_while_one_is_chosen() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    home.ok(&["lane", "plants"]);
+    let chosen = plan(&home, QUESTION, &[]);
+    assert!(found(&chosen).contains(&"a4".to_owned()), "{chosen}");
+    let other = rows(&chosen, "excluded", |row| row["reason"] == "outside_lane");
+    assert!(!other.is_empty() && rows(&chosen, "included", |row| row["section"] == "recent").is_empty());
+    home.ok(&["ask", "Which pots are empty?"]);
+    assert!(found(&plan(&home, QUESTION, &[])).contains(&"a4".to_owned()));
+    home.ok(&["lane", "none"]);
+    let all = plan(&home, QUESTION, &[]);
+    assert!(found(&all).is_empty(), "the branch goes on in the lane of its last message: {all}");
+}
+
 /// Many nearly equal turns and one that names the port: little of them is worth quoting.
 #[test]
 fn unused_card_room_goes_to_turns() {

@@ -154,7 +154,7 @@ fn refuse() -> String {
 
 /// What the program reports about namespaces, which determines the expected results.
 fn namespaces(place: &Place) -> (bool, bool) {
-    let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
+    let protection = place.effect(&json!({"line": "true"})).unwrap().protection;
     let said = protection.iter().find(|line| line.contains("namespaces")).unwrap().clone();
     let none = said.contains("no namespaces") && said.contains("can change modes and times of your files anywhere");
     let whole = said.contains("sees only its own processes");
@@ -318,7 +318,7 @@ fn credentials(place: &Place, home: &Path, mounts: bool) {
     assert_eq!(done.output.body.matches("NEEDED").count(), NEEDED.len(), "{}", done.output.body);
     let done = place.line("cat ~/.cargo/config.toml");
     assert_eq!(done.output.body.contains("quiet = true"), mounts, "{}", done.output.body);
-    let said = place.deed(&json!({"line": "true"})).unwrap().protection;
+    let said = place.effect(&json!({"line": "true"})).unwrap().protection;
     assert_eq!(said.iter().any(|line| line.starts_with("hidden: ") && line.contains(".cargo/config.toml")), !mounts);
     let named = home.join(".aws");
     for (readable, open) in [(home.to_owned(), false), (named, true)] {
@@ -354,7 +354,8 @@ const WORKS: &[(&str, &str)] = &[
     ("npm --version", "npm --version"),
     (
         "cargo --version",
-        "cargo init -q $VCS --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo test -q --offline",
+        "cargo init -q $VCS --name tiny tiny && cd tiny && cargo build -q --offline && ./target/debug/tiny && cargo \
+            test -q --offline",
     ),
 ];
 
@@ -467,7 +468,7 @@ fn leaves() {
 #[test]
 #[ignore = "another test starts it in a process of its own"]
 fn starts() {
-    if let Err(refused) = Place::new().deed(&json!({"line": "true"})) {
+    if let Err(refused) = Place::new().effect(&json!({"line": "true"})) {
         println!("{}", refused.body);
     }
 }

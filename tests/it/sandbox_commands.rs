@@ -80,16 +80,16 @@ impl Place {
         self.outer.path().join("out").join(name)
     }
 
-    pub(crate) fn deed(&self, args: &serde_json::Value) -> Result<Command, ToolOutput> {
-        match self.space.deed("run", &args.to_string())? {
+    pub(crate) fn effect(&self, args: &serde_json::Value) -> Result<Command, ToolOutput> {
+        match self.space.effect("run", &args.to_string())? {
             ToolEffect::Run(command) => Ok(command),
             other => panic!("{other:?}"),
         }
     }
 
     pub(crate) fn go(&self, args: &serde_json::Value, watch: &dyn ToolObserver) -> ToolOutcome {
-        let deed = ToolEffect::Run(self.deed(args).unwrap());
-        let done = self.space.carry_out("run", &args.to_string(), &deed, &[], watch);
+        let effect = ToolEffect::Run(self.effect(args).unwrap());
+        let done = self.space.carry_out("run", &args.to_string(), &effect, &[], watch);
         assert!(done.changed.is_empty() && done.output.full_bytes >= done.output.body.len() as u64);
         done
     }
@@ -100,7 +100,7 @@ impl Place {
 
     /// Whether the sandbox has a protection. Prints a note if not.
     fn has(&self, part: &str) -> bool {
-        let protection = self.deed(&json!({"line": "true"})).unwrap().protection;
+        let protection = self.effect(&json!({"line": "true"})).unwrap().protection;
         let has = protection.iter().any(|one| one.starts_with(part) && !one.contains("missing"));
         if !has {
             #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
@@ -160,7 +160,7 @@ fn output_is_streamed_while_a_command_runs() {
     let watch = Listener::until("first");
     let done = place.go(&json!({"line": "echo first; tail -f /dev/null"}), &watch);
     assert_eq!(done.output.status, ToolStatus::Cancelled);
-    assert!(done.output.body.starts_with("[stopped by a person]\nfirst\n"), "{}", done.output.body);
+    assert!(done.output.body.starts_with("[stopped by the user]\nfirst\n"), "{}", done.output.body);
     assert!(watch.all().contains("first"));
 }
 
@@ -175,7 +175,7 @@ fn stubborn_commands_are_killed() {
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(done.output.body.starts_with("[stopped after 1 s, its time limit"), "{}", done.output.body);
     assert!(!runs(&mark), "a process is left");
-    assert_eq!(place.deed(&json!({"line": "true", "seconds": 1_000_000})).unwrap().seconds, 600);
+    assert_eq!(place.effect(&json!({"line": "true", "seconds": 1_000_000})).unwrap().seconds, 600);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn large_output_is_cut_in_the_middle() {
     let body = &done.output.body;
     assert_eq!(done.exit, Some(0), "{body}");
     assert!(body.len() < 5_000 && body.starts_with("[exit 0]\nbegin\n") && body.ends_with("end\n"), "{body}");
-    assert!(body.contains("bytes of output in between were not kept; run it again through grep"), "{body}");
+    assert!(body.contains("bytes of output in the middle were not kept; run the command again through grep"), "{body}");
     assert_eq!(done.output.full_bytes, 1_000_000_010 + "[exit 0]\n".len() as u64);
     let longest = watch.heard.lock().unwrap().iter().map(String::len).max().unwrap();
     assert!(longest < 9_000, "a piece of {longest} bytes");
@@ -249,7 +249,7 @@ fn nothing_outside_is_read_or_written() {
     if !place.has("landlock") {
         return;
     }
-    let said = place.deed(&json!({"line": "true"})).unwrap().protection;
+    let said = place.effect(&json!({"line": "true"})).unwrap().protection;
     assert!(said.iter().any(|line| line.contains("files that control pleach")), "{said:?}");
     let outside = place.outside("new");
     let secret = place.outside("secret");
@@ -279,7 +279,10 @@ fn nothing_outside_is_read_or_written() {
         fs::read_dir(place.outer.path().join("out")).unwrap().map(|one| one.unwrap().file_name()).collect();
     assert_eq!(names, ["secret"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), "outside-secret");
-    let fine = place.line("echo x > src/new && mkdir -p a/b && mv src/new a/b && t=$(mktemp) && echo y > $t && cat $t a/b/new && ls /usr > /dev/null");
+    let fine = place.line(
+        "echo x > src/new && mkdir -p a/b && mv src/new a/b && t=$(mktemp) && echo y > $t && cat $t \
+        a/b/new && ls /usr > /dev/null",
+    );
     assert_eq!(fine.output.body, "[exit 0]\ny\nx\n");
 }
 
@@ -324,7 +327,9 @@ fn no_network_tracing_or_new_namespaces() {
     let done = open.line(&connect);
     assert_eq!(done.exit, Some(0), "{}", done.output.body);
     assert!(listener.accept().is_ok());
-    assert!(open.deed(&json!({"line": "true"})).unwrap().protection.iter().any(|one| one.contains("network is open")));
+    assert!(
+        open.effect(&json!({"line": "true"})).unwrap().protection.iter().any(|one| one.contains("network is open"))
+    );
     let specs = |place: &Place| place.space.specs().into_iter().find(|spec| spec.name == "run").unwrap().description;
     assert!(specs(&place).contains("no network") && !specs(&open).contains("no network"));
 }
@@ -356,13 +361,13 @@ fn invalid_commands_are_refused() {
         (json!({"line": "x".repeat(40_000)}), ToolStatus::Failed),
         (json!({"line": "pwd", "seconds": 0}), ToolStatus::Failed),
     ] {
-        assert_eq!(place.deed(&args).unwrap_err().status, status, "{args}");
+        assert_eq!(place.effect(&args).unwrap_err().status, status, "{args}");
     }
     // The folder was replaced by a link after the command was prepared.
-    let deed = place.deed(&json!({"line": "pwd; cat secret", "folder": "src"})).unwrap();
+    let effect = place.effect(&json!({"line": "pwd; cat secret", "folder": "src"})).unwrap();
     fs::remove_dir(place.inside("src")).unwrap();
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("src")).unwrap();
-    let done = place.space.carry_out("run", "", &ToolEffect::Run(deed), &[], &Listener::default());
+    let done = place.space.carry_out("run", "", &ToolEffect::Run(effect), &[], &Listener::default());
     assert_eq!(done.output.status, ToolStatus::Failed);
     assert!(
         done.output.body.contains("not run") && !done.output.body.contains("outside-secret"),
@@ -386,7 +391,7 @@ fn hidden_argument_gives_no_rights() {
         assert_ne!(place.line(&line).exit, Some(0));
     }
     let broken = Place::with(EffectOptions { program: Some("/bin/true".into()), ..EffectOptions::default() }, 1_000);
-    let out = broken.deed(&json!({"line": "true"})).unwrap_err();
+    let out = broken.effect(&json!({"line": "true"})).unwrap_err();
     assert!(out.body.contains("Nothing was run"), "{}", out.body);
 }
 
@@ -404,7 +409,7 @@ fn temporary_files_are_removed_with_the_workspace() {
 #[test]
 fn command_time_limit_follows_the_settings() {
     let place = Place::with(EffectOptions { usual: 7, seconds: 70, ..options() }, 1_000);
-    let seconds = |args: serde_json::Value| place.deed(&args).unwrap().seconds;
+    let seconds = |args: serde_json::Value| place.effect(&args).unwrap().seconds;
     assert_eq!(seconds(json!({"line": "true"})), 7);
     assert_eq!(seconds(json!({"line": "true", "seconds": 9})), 9);
     assert_eq!(seconds(json!({"line": "true", "seconds": 99_999})), 70);
@@ -415,7 +420,7 @@ fn command_time_limit_follows_the_settings() {
 #[cfg(target_os = "linux")]
 fn own_proc_is_read_only() {
     let place = Place::new();
-    let protection = place.deed(&json!({"line": "true"})).unwrap().protection;
+    let protection = place.effect(&json!({"line": "true"})).unwrap().protection;
     if !protection.iter().any(|line| line.starts_with("namespaces: sees only its own processes")) {
         return;
     }

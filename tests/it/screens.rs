@@ -145,10 +145,10 @@ impl Stage {
             buf = Buffer::empty(Rect::new(0, 0, width, height));
             let wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, &mut buf);
             self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
-            for job in self.cache.colours.jobs() {
-                let colours = &mut self.cache.colours;
+            for job in self.cache.colors.jobs() {
+                let colors = &mut self.cache.colors;
                 self.painter.paint(&job, &mut |part| {
-                    colours.put(part);
+                    colors.put(part);
                 });
             }
         }

@@ -95,7 +95,7 @@ impl Setup {
 
 /// Whether commands can be confined on this machine. Prints a note if not.
 fn can_confine(setup: &Setup) -> bool {
-    let can = setup.bench.tools.as_ref().unwrap().deed("run", "{\"line\":\"true\"}").is_ok();
+    let can = setup.bench.tools.as_ref().unwrap().effect("run", "{\"line\":\"true\"}").is_ok();
     if !can {
         #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
         {
@@ -136,7 +136,7 @@ fn long_output_is_stored_read_in_parts_and_removed() {
     assert!(results[0].starts_with("xyzzy2000plugh\nxyzzy2001plugh\n"), "{}", results[0]);
     assert_eq!(results[1].matches("plugh").count(), 3, "{}", results[1]);
     assert_eq!(all[3].status, Some(ToolStatus::Failed), "the missing part is reported");
-    assert!(results[2].contains("nothing is kept"), "{}", results[2]);
+    assert!(results[2].contains("no stored result"), "{}", results[2]);
     assert!(results[3].contains("does not exist"), "{}", results[3]);
 
     assert!(setup.holds("xyzzy2000plugh") > 0);

@@ -66,7 +66,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     }
     for (turn, mark) in &marks {
         let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-        let old = if stale(&view, &tree, mark) { "stale, the source branch grew: " } else { "" };
+        let old = if stale(&view, &tree, mark) { "stale, the source branch has new messages: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
         run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&words(mark), 26)));
     }

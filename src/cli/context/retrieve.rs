@@ -154,7 +154,7 @@ fn parts(parts: &ScoreParts) -> Map<String, Value> {
 fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     let tokens: u32 = found.set.items.iter().map(|item| item.tokens).sum();
     match found.set.gate {
-        Gate::Pass(_) => run.io.say(&format!("{} found, {} tokens est", found.items.len(), number(tokens))),
+        Gate::Pass(_) => run.io.say(&format!("{} found, {} est. tokens", found.items.len(), number(tokens))),
         Gate::Inherited(why) | Gate::Skipped(why) => {
             run.io.say(&format!("Search skipped: {}. --anyway searches regardless.", why.sentence()));
         }

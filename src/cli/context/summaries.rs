@@ -80,7 +80,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     let summary = &draft.summary;
     run.io.say(summary.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
-        "\n{} → {} tokens, {}; {} of {} checked facts kept",
+        "\n{} → {} tokens, {}; {} of {} checked facts covered",
         number(summary.original_tokens),
         number(summary.tokens),
         ratio(summary.ratio_milli()),

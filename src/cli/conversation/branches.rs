@@ -55,11 +55,11 @@ pub(crate) fn pick(
 }
 
 /// `branch return [BRANCH]`.
-pub(crate) fn bring_back(run: &mut Run<'_, '_>, branch: Option<&str>, onto: Option<&str>) -> Result<(), Stop> {
+pub(crate) fn return_result(run: &mut Run<'_, '_>, branch: Option<&str>, onto: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let from = pick::branch(&view, branch)?.id;
     let onto = onto.map(|text| pick::branch(&view, Some(text)).map(|branch| branch.id)).transpose()?;
-    run.done(Request::Branch(BranchRequest::BringBack { from, onto }), "Brought back.")
+    run.done(Request::Branch(BranchRequest::BringBack { from, onto }), "Result returned.")
 }
 
 fn described(compared: &Comparison) -> String {

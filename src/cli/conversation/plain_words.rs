@@ -45,7 +45,7 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
             let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
             let _ = write!(
                 text,
-                "Mode {}. Model {}. Context {} of {} tokens {}, {percent} percent.",
+                "Mode {}. Model {}. Context {} of {} tokens ({}), {percent} percent.",
                 plan.mode.title(),
                 plan.model,
                 number(plan.est_total),
@@ -84,7 +84,7 @@ fn name(row: &Row) -> String {
 pub(crate) fn context(plan: &ContextPlan) -> String {
     let label = plan.certainty.label();
     let mut text = format!(
-        "Next request: {} of {} tokens {label}, policy {}, mode {}, model {}.\n",
+        "Next request: {} of {} tokens ({label}), policy {}, mode {}, model {}.\n",
         number(plan.est_total),
         number(plan.budget.prompt),
         plan.policy,

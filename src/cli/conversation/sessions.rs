@@ -116,7 +116,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Pick { items, onto, message, together } => {
             branches::pick(run, items, onto, (*message, *together))
         }
-        BranchCommand::Return { branch, onto } => branches::bring_back(run, branch.as_deref(), onto.as_deref()),
+        BranchCommand::Return { branch, onto } => branches::return_result(run, branch.as_deref(), onto.as_deref()),
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;

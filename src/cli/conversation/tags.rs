@@ -1,4 +1,4 @@
-//! `message label`, `message favourite`, and `message labels`: labels and stars on messages.
+//! `message label`, `message favorite`, and `message labels`: labels and stars on messages.
 //! Not for: marks, which change the request (`messages`).
 
 use crate::cli::Run;
@@ -15,7 +15,7 @@ pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, name: &[String]) -> Re
     put(run, message, TagAct::Label(name.join(" ")), "Label changed.")
 }
 
-/// `message favourite MESSAGE [--off]`.
+/// `message favorite MESSAGE [--off]`.
 pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
     put(run, message, TagAct::Favourite(Some(!off)), if off { "Star removed." } else { "Starred." })
 }

@@ -55,14 +55,14 @@ fn repair(
         io.note("nothing changed");
         return Err(Stop::Said(1));
     }
-    let mended = repair_store(start)?;
-    let said: Vec<String> = mended.sentences().iter().map(|said| sentence(said)).collect();
+    let repaired = repair_store(start)?;
+    let said: Vec<String> = repaired.sentences().iter().map(|said| sentence(said)).collect();
     let value = json!({
         "damaged": true,
         "repaired": true,
-        "moved": Some(&mended.moved).filter(|moved| !moved.is_empty()),
-        "from": mended.from.map(|from| from.path),
-        "salvaged": mended.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
+        "moved": Some(&repaired.moved).filter(|moved| !moved.is_empty()),
+        "from": repaired.from.map(|from| from.path),
+        "salvaged": repaired.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
     });
     io.either(&value, &said.join("\n"))
 }

@@ -313,18 +313,18 @@ impl Fill<'_> {
     }
 }
 
-/// The strongest reasons for a hit, in words.
+/// The strongest reasons for a hit, as text.
 fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
-    let exact = format!("{name} is named");
+    let exact = format!("{name} is mentioned");
     let all = [
         (parts.exact, exact.as_str()),
-        (parts.focus, "it is in the focus or near it"),
-        (parts.words, "its words"),
-        (parts.file, "its file's words"),
-        (parts.path, "its path"),
-        (parts.graph, "what it uses or what uses it"),
-        (parts.near, "what stands around it"),
+        (parts.focus, "in or near the focus"),
+        (parts.words, "matching words"),
+        (parts.file, "matching words in its file"),
+        (parts.path, "matching path"),
+        (parts.graph, "its uses or users match"),
+        (parts.near, "nearby code matches"),
     ];
     let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
     let told = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);

@@ -184,7 +184,7 @@ pub enum MessageCommand {
         name: Vec<String>,
     },
     /// Star a message (undoable).
-    #[command(after_help = example("message favourite 3"))]
+    #[command(name = "favorite", alias = "favourite", after_help = example("message favorite 3"))]
     Favourite {
         /// The message.
         message: String,
@@ -193,12 +193,12 @@ pub enum MessageCommand {
         off: bool,
     },
     /// List labeled and starred messages of the session.
-    #[command(after_help = example("message labels --favourites"))]
+    #[command(after_help = example("message labels --favorites"))]
     Labels {
         /// Only messages with these words; `label:NAME` and `fav` are filters.
         words: Vec<String>,
         /// Only starred messages.
-        #[arg(long)]
+        #[arg(long = "favorites", alias = "favourites")]
         favourites: bool,
     },
     /// Delete a turn. This cannot be undone.

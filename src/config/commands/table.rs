@@ -73,6 +73,7 @@ pub const ALIASES: &[Alias] = &[
     alias("once", "exclude --once"),
     alias("remember", "memory add"),
     alias("label", "message label last"),
+    alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),
     alias("show", "message show"),

@@ -104,6 +104,8 @@ fn short_names_expand_to_commands() {
         ("race mode:off tokens:400 model:m Why: how?", "race --arm mode:off --max-tokens 400 --arm model:m Why: how?"),
         ("summary show abc", "capsules show abc"),
         ("state set Goal: rest", "state edit Goal: rest"),
+        ("lanes", "lane list"),
+        ("lanes --json", "lane list --json"),
         ("budget 6,000", "budget 6000"),
         ("request hello", "plan --request hello"),
     ];

@@ -227,7 +227,7 @@ pub(in crate::context) fn admit_with(
         OptionalParts::new(input, (&marks, &summed), room - beside, looked_up);
     let choice = chosen(input, &marks, around, looked_up, &summed);
     plain.fixed = around.saturating_add(open_cost);
-    let (mut costs, loose) = if input.policy.choose == TurnSelection::Recent {
+    let (mut costs, loose) = if !input.policy.withholds() {
         (plain, None)
     } else {
         let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };

@@ -108,6 +108,7 @@ pub(in crate::context) fn choose(
     let floor = window::floor(input, summed.floor);
     let mut choice = PolicyChoice::all(input, marks);
     match input.policy.choose {
+        TurnSelection::Recent if input.policy.lane_window => leave_out_other_lanes(input, &mut choice),
         TurnSelection::Recent => {}
         TurnSelection::Lane => by_lane(input, &mut choice),
         TurnSelection::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
@@ -116,6 +117,20 @@ pub(in crate::context) fn choose(
         }
     }
     choice
+}
+
+/// Withholds turns of other lanes than the one that a person chose.
+fn leave_out_other_lanes(input: &PlanInput, choice: &mut PolicyChoice) {
+    for at in 0..input.turns.len() {
+        if window::in_other_lane(input, at) && sent(&input.turns[at]) > 0 {
+            choice.reasons[at] = Some(other_lane(input));
+        }
+    }
+}
+
+/// Why turns of other lanes are left out.
+pub(in crate::context) fn other_lane(input: &PlanInput) -> Reason {
+    if input.policy.choose == TurnSelection::Lane { Reason::OtherLane } else { Reason::OutsideLane }
 }
 
 /// Withholds turns of other lanes, and of this lane all but its newest messages.

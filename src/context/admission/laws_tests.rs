@@ -150,7 +150,7 @@ proptest! {
         let rungs = if policy.shorten_tools { &RUNGS[..] } else { &RUNGS[..1] };
         let mut input = input(&vec![[0; 3]; turns], policy, 50);
         input.window_turns = reach;
-        input.gaps.extend(gap.map(|before| Gap { before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, from: 1 }));
+        input.gaps.extend(gap.map(|before| Gap { before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, elsewhere: false, from: 1 }));
         let floor = if reach == 0 { 0 } else { turns.saturating_sub(reach as usize) };
         let floor = floor.max(gap.unwrap_or(0)).max(table.summed).min(turns);
         prop_assert_eq!(window::floor(&input, table.summed), floor);
@@ -227,6 +227,44 @@ proptest! {
             }
             let expected = expected.filter(|_| *sent > 0);
             prop_assert_eq!(admitted.choice.reason(at), expected.as_ref(), "turn {}", at);
+        }
+    }
+
+    /// Turns of other lanes than the chosen one leave whatever the room, unless a person wants them; the last turns are
+    /// counted in the lane alone; and what is missing of other lanes does not end the window.
+    #[test]
+    fn a_chosen_lane_is_the_window(
+        turns in prop::collection::vec((any::<bool>(), prop::option::weighted(0.3, kind())), 0..8),
+        wanted in 0_u32..5,
+        on in any::<bool>(),
+        gap in prop::option::of((0_usize..8, any::<bool>())),
+    ) {
+        let policy = PolicySpec { lane_window: on, ..PolicySpec::default() };
+        let mut input = input(&vec![[1; 3]; turns.len()], policy, 10_000);
+        input.window_turns = wanted;
+        for (turn, (own, _)) in input.turns.iter_mut().zip(&turns) {
+            turn.facts.lane = if *own { "" } else { "another" }.into();
+        }
+        let marked = |at: usize| turns[at].1.map(|kind| mark(atom(at), kind));
+        input.marks = (0..turns.len()).filter_map(marked).collect();
+        let gap = gap.map(|(before, elsewhere)| (before.min(turns.len()), elsewhere));
+        input.gaps.extend(gap.map(|(before, elsewhere)| Gap {
+            before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, from: 1, elsewhere,
+        }));
+        let admitted = admit::admit(&input).ok().unwrap();
+        let own = |at: &usize| !on || turns[*at].0;
+        for at in 0..turns.len() {
+            let other = (!own(&at)).then_some(&Reason::OutsideLane);
+            prop_assert_eq!(admitted.choice.reason(at), other, "turn {}", at);
+            let newer = (at..turns.len()).filter(own).count();
+            let near = (wanted == 0 || newer <= wanted as usize) && gap.is_none_or(|(before, out)| out || before <= at);
+            let place = admitted.places[at];
+            match turns[at].1 {
+                Some(kind) if kind.excludes() => prop_assert!(place.is_excluded()),
+                Some(kind) if kind.includes() => prop_assert!(place.is_sent(), "turn {}: {:?}", at, place),
+                _ if own(&at) => prop_assert_eq!(place == RowPosition::Window, near, "turn {}: {:?}", at, place),
+                _ => prop_assert_eq!(place, RowPosition::Outside),
+            }
         }
     }
 
@@ -437,7 +475,7 @@ proptest! {
         }
         let gap = |before: usize| {
             let range = (key(300, before), key(301, before));
-            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap() }
+            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap(), elsewhere: false }
         };
         input.gaps = gaps.into_iter().filter(|before| *before <= sizes.len()).map(gap).collect();
         let Ok(plan) = crate::context::plan(&input) else { return Ok(()) };

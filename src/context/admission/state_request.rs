@@ -44,10 +44,13 @@ fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {
         let place = admitted.places[at];
         let left = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
-        let kept_out = admitted.summed.by[at].is_some() || admitted.choice.reason(at) == Some(&Reason::OtherLane);
+        let elsewhere = matches!(admitted.choice.reason(at), Some(Reason::OtherLane | Reason::OutsideLane));
+        let kept_out = admitted.summed.by[at].is_some() || elsewhere;
         left && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
     };
-    input.gaps.iter().any(|gap| admitted.summed.gap(gap).is_none()) || input.turns.iter().enumerate().any(lost)
+    let counts = |gap: &&crate::domain::planning::input::Gap| !gap.elsewhere;
+    input.gaps.iter().filter(counts).any(|gap| admitted.summed.gap(gap).is_none())
+        || input.turns.iter().enumerate().any(lost)
 }
 
 fn left_out(request: &Block, free: u32) -> OmittedItem {

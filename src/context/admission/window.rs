@@ -43,6 +43,11 @@ pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u3
     kept.unwrap_or_else(|| choose_anew(input, costs, room, floor))
 }
 
+/// Whether a turn belongs to another lane than the open turn.
+pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool {
+    input.turns[turn].facts.lane != input.open.facts.lane
+}
+
 /// Whether the anchored window can be cut back to fit the room (otherwise it is chosen anew); `None` without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
     let old = anchored_window(input).filter(|_| input.policy.anchored)?;
@@ -50,14 +55,15 @@ pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, ro
 }
 
 /// The first turn that may be in the window: earlier ones are beyond its length, followed by missing turns, or covered
-/// by a summary.
+/// by a summary. If the window holds one lane, only turns of that lane count.
 pub(in crate::context) fn floor(input: &PlanInput, summed: usize) -> usize {
     let turns = input.turns.len();
+    let own = |at: &usize| !input.policy.lane_window || !in_other_lane(input, *at);
     let reach = match input.window_turns as usize {
         0 => 0,
-        wanted => turns.saturating_sub(wanted),
+        wanted => (0..turns).rev().filter(own).nth(wanted - 1).unwrap_or(0),
     };
-    let unbroken = input.gaps.iter().map(|gap| gap.before).max().unwrap_or(0);
+    let unbroken = input.gaps.iter().filter(|gap| !gap.elsewhere).map(|gap| gap.before).max().unwrap_or(0);
     reach.max(unbroken).max(summed).min(turns)
 }
 

@@ -162,6 +162,7 @@ impl Case<'_> {
             | Reason::CodeReading
             | Reason::NoCode { .. }
             | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken())),
+            Reason::OutsideLane => self.setting().unwrap_or_else(|| plain(CauseKind::You, &spoken())),
             Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", spoken())),
             Reason::OffPath => plain(CauseKind::Branch, &spoken()),
             Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &spoken()),
@@ -190,7 +191,7 @@ impl Case<'_> {
                 Some(Reason::UserExcluded { .. }) => {
                     self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
                 }
-                Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was taken back."),
+                Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was undone."),
                 Some(before) if marked(before) => plain(
                     CauseKind::Lease,
                     "It was marked before and is now \
@@ -314,7 +315,7 @@ impl Case<'_> {
     fn project_text_removed(&self) -> Cause {
         match self.delta.row {
             RowKind::Skills => plain(CauseKind::You, "There are no skills anymore, or no tool to load them."),
-            RowKind::Module => plain(CauseKind::You, "The summary was taken back."),
+            RowKind::Module => plain(CauseKind::You, "The summary was undone."),
             _ => plain(CauseKind::Turn, "Its file was deleted, or no file near it is named or touched anymore."),
         }
     }

@@ -2,8 +2,8 @@
 //! Not for: decisions (`admission`) or rows of included items (`explain`).
 
 use super::price::Addition;
-use crate::context::admission::accepted_summaries::SummaryCoverage;
 use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::choose;
 use crate::context::admission::forms::{cost_in, turn_cost};
 use crate::context::explain::{bare, block_row, items};
 use crate::domain::base::hash::Hash;
@@ -59,7 +59,7 @@ pub(in crate::context) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
 
 fn pile_gaps(admitted: &Admitted<'_>, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
     for gap in admitted.input.gaps.iter().filter(|gap| gap.before == before) {
-        add(gap_row(gap, &admitted.summed), pile, rows);
+        add(gap_row(gap, admitted), pile, rows);
     }
 }
 
@@ -101,8 +101,9 @@ fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
 }
 
-fn gap_row(gap: &Gap, summed: &SummaryCoverage) -> Row {
-    let reason = summed.gap(gap).map_or(Reason::OutsideWindow, |by| Reason::Superseded { by });
+fn gap_row(gap: &Gap, admitted: &Admitted<'_>) -> Row {
+    let lost = if gap.elsewhere { choose::other_lane(admitted.input) } else { Reason::OutsideWindow };
+    let reason = admitted.summed.gap(gap).map_or(lost, |by| Reason::Superseded { by });
     range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
 }
 

@@ -54,9 +54,9 @@ pub struct DueSummary {
 /// not trigger the next. The cut is at a turn border, so that nothing is lost or repeated. `None` if there are no more
 /// than the newest `keep` messages.
 #[must_use]
-pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
-    let messages = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
-    let tokens = unsummarised.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
+pub fn due(unsummarized: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
+    let messages = unsummarized.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
+    let tokens = unsummarized.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
     let hours = since / 3_600;
     let cause = if messages > spec.messages {
         Cause::Messages(messages)
@@ -67,7 +67,7 @@ pub fn due(unsummarised: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSum
     } else {
         return None;
     };
-    let upto = recent(unsummarised, spec.keep);
+    let upto = recent(unsummarized, spec.keep);
     (upto > 0).then_some(DueSummary { cause, upto })
 }
 

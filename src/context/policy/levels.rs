@@ -129,7 +129,7 @@ pub fn due(
         return None;
     }
     let goal = refill_percent.min(spec.trigger_percent);
-    let least = if full { 0 } else { least_age(Stage::Summarise, spec) };
+    let least = if full { 0 } else { least_age(Stage::Summarize, spec) };
     let too_much =
         |left: u64| triggered(left, total.into(), goal) || full && triggered(left, first_three, refill_percent);
     let mut left = used;
@@ -163,7 +163,7 @@ pub enum Stage {
     /// Level 3: a turn's tool calls are replaced by a line.
     Degrade,
     /// Level 3: a turn leaves, to be summarized.
-    Summarise,
+    Summarize,
 }
 
 /// An item that may leave a level.
@@ -218,7 +218,7 @@ pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> E
 fn least_age(stage: Stage, spec: &Levels) -> u64 {
     match stage {
         Stage::Volatile => 0,
-        Stage::Degrade | Stage::Summarise => named_or_default(spec.working_seconds, spec),
+        Stage::Degrade | Stage::Summarize => named_or_default(spec.working_seconds, spec),
     }
 }
 
@@ -307,7 +307,7 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
     }
     let any_age = Levels { default_seconds: 0, working_seconds: 0, ..*spec };
     let over = state.working(fixed).saturating_sub(working);
-    state.empty(&[Stage::Degrade, Stage::Summarise], over, &any_age, true, EvictionReason::Full { budget: working });
+    state.empty(&[Stage::Degrade, Stage::Summarize], over, &any_age, true, EvictionReason::Full { budget: working });
     let volatile = total.saturating_sub(below.saturating_add(state.working(fixed)));
     let over = state.volatile(fixed).saturating_sub(volatile);
     state.empty(&[Stage::Volatile], over, spec, false, EvictionReason::Triggered);
@@ -316,7 +316,7 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
     let goal = goal(total, spec);
     if triggered(used.into(), total.into(), spec.trigger_percent) {
         let over = used.saturating_sub(goal);
-        let stages = [Stage::Volatile, Stage::Degrade, Stage::Summarise];
+        let stages = [Stage::Volatile, Stage::Degrade, Stage::Summarize];
         let freed = state.empty(&stages, over, spec, false, EvictionReason::Triggered);
         cannot = Some(over.saturating_sub(freed)).filter(|left| *left > 0);
     }
@@ -426,7 +426,7 @@ impl<'a> State<'a> {
                 self.forms[at] = match stage {
                     Stage::Volatile => Ok(Form::Cut(CLOSED_RESULT)),
                     Stage::Degrade => Ok(Form::Elided),
-                    Stage::Summarise => Err(why),
+                    Stage::Summarize => Err(why),
                 };
             }
             freed = freed.saturating_add(emptied.freed);
@@ -476,7 +476,7 @@ impl<'a> State<'a> {
         let then = match stage {
             Stage::Volatile => Some(costs.cut).filter(|_| form == Form::Full),
             Stage::Degrade => Some(costs.elided),
-            Stage::Summarise => Some(0).filter(|_| !last),
+            Stage::Summarize => Some(0).filter(|_| !last),
         };
         let frees = cost.saturating_sub(then?);
         let LevelTurn { score, priority, age, .. } = *turn;
@@ -663,7 +663,7 @@ mod tests {
         let left = empty(
             [(0, 50), (1, 10), (2, 50)]
                 .map(|(index, priority)| EvictionCandidate {
-                    stage: Stage::Summarise,
+                    stage: Stage::Summarize,
                     index,
                     newest: false,
                     frees: 1,

@@ -187,7 +187,7 @@ fn leads(row: &Row, layout: Layout) -> bool {
 fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
-        // A folder's own text comes from outside and rarely changes.
+        // A folder's own text is external and rarely changes.
         Some(Section::Orientation) => true,
         Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,

@@ -45,7 +45,7 @@ pub enum SummaryError {
         last: u32,
     },
     /// The summary would be no smaller than its sources.
-    #[error("the summary would take {tokens} tokens, its sources {original}: it would save nothing")]
+    #[error("the summary would take {tokens} tokens, its sources {original}: it would save no tokens")]
     NotSmaller {
         /// Tokens of the summary.
         tokens: u32,

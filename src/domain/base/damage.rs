@@ -62,7 +62,7 @@ impl Holding {
                     .into()
             }
             (BackupOutcome::Deleted, ..) => "was deleted".into(),
-            (BackupOutcome::Rewritten, ..) => "was written again without the deleted text".into(),
+            (BackupOutcome::Rewritten, ..) => "was rewritten without the deleted text".into(),
             (BackupOutcome::Kept, 0, None) => return about,
             (BackupOutcome::Kept, 1, None) => "contains one item that was deleted from the store".into(),
             (BackupOutcome::Kept, many, None) => format!("contains {many} items that were deleted from the store"),
@@ -165,7 +165,7 @@ impl RepairResult {
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if !self.moved.is_empty() {
-            sentences.push(format!("The damaged store was moved, as it is, to {}.", self.moved));
+            sentences.push(format!("The damaged store was moved, unchanged, to {}.", self.moved));
         }
         sentences.push(match &self.from {
             Some(backup) => format!("The store is now the backup of {}.", backup.about()),
@@ -211,10 +211,7 @@ mod tests {
             (copy(0, None), ")"),
             (copy(1, None), "  contains one item that was deleted from the store"),
             (copy(3, None), "  contains 3 items that were deleted from the store"),
-            (
-                Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) },
-                "  was written again without the deleted text",
-            ),
+            (Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) }, "  was rewritten without the deleted text"),
             (Holding { fate: deleted, ..copy(0, None) }, "  was deleted"),
             (
                 Holding { fate: deleted, ..older.clone() },

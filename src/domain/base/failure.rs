@@ -1,5 +1,5 @@
 //! Failures as shown to a person: what happened, what was kept, what to do.
-//! Not for: the error types of rooms, which the engine's API converts into failures.
+//! Not for: the error types of other modules, which the engine's API converts into failures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How a server expects requests to be written.
-#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own, named in configuration files")]
+#[allow(clippy::struct_excessive_bools, reason = "independent settings, named in configuration files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {

@@ -69,8 +69,8 @@ impl RuleState {
     #[must_use]
     pub fn short(&self) -> &'static str {
         match self {
-            Self::Goes => "goes",
-            Self::Waits => "waits",
+            Self::Goes => "included",
+            Self::Waits => "waiting",
             Self::Excluded { .. } => "excluded",
             Self::Off => "off",
             Self::NoRoom => "too large for the budget",
@@ -88,7 +88,7 @@ impl RuleState {
             Self::Excluded { once: false } => "on this branch",
             Self::Excluded { once: true } => "from this call",
             Self::Off => "by the settings",
-            Self::NoRoom => "for it in the budget",
+            Self::NoRoom => return self.short().into(),
             Self::Untrusted => return "not trusted: no file of this folder is sent".into(),
             Self::Unread { why } => return format!("not read: the file {why}"),
         };

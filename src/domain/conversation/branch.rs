@@ -1,6 +1,7 @@
 //! Branches and sessions: names, heads, and the settings that a branch overrides.
 //! Not for: marks (`mark`) or messages (`tree`).
 
+use super::lane::Lane;
 use super::mark::{Atom, Mark};
 use super::state_suggestions::SuggestedPin;
 use super::task::TaskSpan;
@@ -89,7 +90,8 @@ impl Overrides {
     pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
         let number = |value: Option<u32>| value.map(|n| n.to_string());
         let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
-        let settings: [(&str, bool, Option<String>); 10] = [
+        let lane = |text: &String| Lane::read(text).word();
+        let settings: [(&str, bool, Option<String>); 11] = [
             ("mode", self.mode != after.mode, after.mode.map(|mode| mode.title().into())),
             ("policy", self.policy != after.policy, after.policy.clone()),
             ("order of sections", self.layout != after.layout, after.layout.clone()),
@@ -100,6 +102,7 @@ impl Overrides {
             ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
             // The text of a personality is too long to be named.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
+            ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
             ("focus", self.focus != after.focus, words),
         ];
         let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
@@ -227,6 +230,9 @@ mod tests {
         let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
         assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));
         assert_eq!(focus.act(&none, "main").as_deref(), Some("removed the focus of main"));
+        let root = Overrides { lane: Some(String::new()), ..none.clone() };
+        assert_eq!(none.act(&root, "main").as_deref(), Some("set the lane of main to root"));
+        assert_eq!(root.act(&none, "main").as_deref(), Some("removed the lane of main"));
         let both = Overrides { mode: Some(Mode::Heavy), ..focus.clone() };
         assert_eq!(focus.act(&both, "b").as_deref(), Some("set the mode of b to Heavy"));
         assert_eq!(none.act(&both, "b"), None, "two at once");

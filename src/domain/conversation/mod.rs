@@ -7,6 +7,7 @@ pub mod attachment;
 pub mod branch;
 pub mod compare;
 pub mod lane;
+pub mod lane_use;
 pub mod mark;
 pub mod memory;
 pub mod message;

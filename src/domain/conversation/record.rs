@@ -1,6 +1,7 @@
 //! Neutral records: readers of import formats produce them, and writers of export formats consume them.
 //! Not for: the formats (`import`, `export`).
 
+use super::lane::Lane;
 use super::message::{Content, End, Role};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
@@ -35,7 +36,7 @@ pub struct Record {
     pub end: End,
     /// Milliseconds since 1970; `None` if the file does not say.
     pub at: Option<i64>,
-    /// The lane.
+    /// The lane. A chain of replies may name the message at its root by that message's id in the file.
     pub lane: String,
     /// Whether it is listed but never sent.
     pub hidden: bool,
@@ -45,6 +46,18 @@ pub struct Record {
     pub label: String,
     /// Whether a person starred it.
     pub favourite: bool,
+}
+
+impl Record {
+    /// Returns the name that the lane gives to the message at the root of its chain of replies; `None` if it is no
+    /// reply lane.
+    #[must_use]
+    pub fn reply_root(&self) -> Option<String> {
+        match Lane::read(&self.lane) {
+            Lane::Reply(root) => Some(root),
+            Lane::Root | Lane::Topic(_) => None,
+        }
+    }
 }
 
 /// One imported or exported session, with parents before children.
@@ -75,13 +88,15 @@ pub struct BranchPointer {
     pub current: bool,
 }
 
-/// A record with the number of its parent among the earlier records of the session.
+/// A record with the numbers of the records that it refers to among the earlier records of the session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedRecord {
     /// The record.
     pub record: Record,
     /// The parent's number, from 0; `None` for a root.
     pub parent: Option<u32>,
+    /// The number of the record at the root of its chain of replies, if its lane names one of this session.
+    pub reply_root: Option<u32>,
 }
 
 /// A portion of a file, small enough to keep in memory. Sessions are numbered from 0; their portions may alternate.
@@ -165,13 +180,17 @@ impl Transcript {
         let ids: HashMap<&str, u32> = (0..).zip(&self.records).map(|(at, record)| (record.id.as_str(), at)).collect();
         let number = |id: Option<&String>| id.and_then(|id| ids.get(id.as_str())).copied();
         let parents: Vec<Option<u32>> = self.records.iter().map(|record| number(record.parent.as_ref())).collect();
+        let roots: Vec<Option<u32>> = (0..)
+            .zip(&self.records)
+            .map(|(at, record)| number(record.reply_root().as_ref()).filter(|root| *root < at))
+            .collect();
         let current = number(self.current.as_ref());
         let heads: Vec<Option<u32>> = self.branches.iter().map(|branch| number(branch.head.as_ref())).collect();
         let mut pieces = vec![Piece::Begin { session, source: self.source, title: self.title }];
         let (mut records, mut bytes) = (Vec::new(), 0);
-        for (record, parent) in self.records.into_iter().zip(parents) {
+        for ((record, parent), reply_root) in self.records.into_iter().zip(parents).zip(roots) {
             bytes = record.content.bytes().saturating_add(bytes);
-            records.push(PlacedRecord { record, parent });
+            records.push(PlacedRecord { record, parent, reply_root });
             if bytes >= PORTION || records.len() >= PORTION_RECORDS {
                 pieces.push(Piece::Records { session, records: std::mem::take(&mut records) });
                 bytes = 0;

@@ -263,6 +263,10 @@ pub struct Gap {
     pub tokens: u32,
     /// The number of the gap's first turn on the path.
     pub from: u32,
+    /// Whether all its turns are in other lanes than the only lane of the window, so that the window may reach beyond
+    /// the gap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A mark whose message is not on the path.

@@ -167,7 +167,7 @@ impl Layout {
 
 /// The switches and numbers that a policy may set. Hard rules (the budget, whole atoms, permanent pins, the open turn)
 /// are not among them.
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own, named in policy files")]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {
@@ -187,8 +187,12 @@ pub struct PolicySpec {
     pub refill_percent: u32,
     /// Whether older messages are searched for the message, within the mode's limits.
     pub retrieval: bool,
-    /// Whether only messages of the branch's lane are searched.
+    /// Whether only messages of the branch's lane are searched, unless `lane_window` limits the window to that lane.
     pub one_lane: bool,
+    /// Whether the window is limited to the lane that a person chose on the branch, if any. Other lanes can still be
+    /// found. Only for `recent`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lane_window: bool,
     /// Whether tool results of closed turns are shortened before turns are dropped.
     pub shorten_tools: bool,
     /// Cap on the prompt in tokens; 0 means the model's own limit.
@@ -219,6 +223,21 @@ pub struct PolicySpec {
     pub compaction: AutoSummarySettings,
 }
 
+impl PolicySpec {
+    /// Returns whether the window contains only turns of one lane. `chosen` is whether a person chose the branch's
+    /// lane.
+    #[must_use]
+    pub fn keeps_to_lane(&self, chosen: bool) -> bool {
+        self.choose == TurnSelection::Lane || (self.lane_window && chosen)
+    }
+
+    /// Returns whether the policy may leave out turns that would fit.
+    #[must_use]
+    pub fn withholds(&self) -> bool {
+        self.choose != TurnSelection::Recent || self.lane_window
+    }
+}
+
 impl Default for PolicySpec {
     fn default() -> Self {
         Self {
@@ -230,6 +249,7 @@ impl Default for PolicySpec {
             refill_percent: 70,
             retrieval: true,
             one_lane: true,
+            lane_window: false,
             shorten_tools: true,
             user_cap: 0,
             layout: Layout::default(),

@@ -195,6 +195,8 @@ pub enum Reason {
     TooLarge,
     /// Out: in another lane.
     OtherLane,
+    /// Out: in another lane than the only one in the window, which a person chose.
+    OutsideLane,
     /// Out: beyond the newest messages of its lane.
     LaneCount {
         /// Number of the newest messages.
@@ -288,6 +290,7 @@ impl Reason {
             Self::Unrelated => "Matches too little of your message.".into(),
             Self::TooLarge => "Larger than the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
+            Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
             Self::SoftTarget { tokens } => {
                 format!("Newer or more relevant turns fill the window's {tokens} tokens.")
@@ -350,6 +353,7 @@ impl Reason {
             "foreign_instructions" => "imported system prompt",
             "model_cannot" => "not accepted by model",
             "below_threshold" => "weaker match",
+            "outside_lane" => "not in chosen lane",
             "soft_target" => "window is full",
             "pin_suggested" | "pin_mattered" | "pin_earned" => "suggested pin",
             name => return name.replace('_', " "),
@@ -419,6 +423,7 @@ impl Reason {
             Self::Unrelated => "unrelated",
             Self::TooLarge => "too_large",
             Self::OtherLane => "other_lane",
+            Self::OutsideLane => "outside_lane",
             Self::LaneCount { .. } => "lane_count",
             Self::SoftTarget { .. } => "soft_target",
             Self::LevelFull { .. } => "level_full",
@@ -441,7 +446,7 @@ fn file_note(changed: bool, left: u64) -> String {
 fn touchpoint_sentence(rank: u32, because: &str) -> String {
     match because {
         "" => format!("Code that matches this message: number {rank} in the results."),
-        because => format!("Code that matches this message: number {rank}, for {because}."),
+        because => format!("Code that matches this message: number {rank} ({because})."),
     }
 }
 

@@ -48,9 +48,9 @@ impl ModuleCard {
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
         match self.source {
-            SummarySource::Extractive => format!("speaks of {percent} % of it"),
-            SummarySource::Llm => format!("{percent} % of the names in it stand in the files"),
-            SummarySource::User => "nobody checked it".into(),
+            SummarySource::Extractive => format!("covers {percent} % of it"),
+            SummarySource::Llm => format!("{percent} % of its names occur in the files"),
+            SummarySource::User => "not checked".into(),
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         for (path, files, source, folder, trust) in [
             ("src/a.rs", &["src/a.rs"][..], SummarySource::Extractive, None, extractive),
             ("src", &["src/a.rs"], SummarySource::Llm, Some("src"), llm),
-            ("src", &["src/a.rs", "src/b.rs"], SummarySource::User, Some("src"), "nobody checked it"),
+            ("src", &["src/a.rs", "src/b.rs"], SummarySource::User, Some("src"), "not checked"),
             (".", &["a.rs"], SummarySource::Llm, Some(""), llm),
         ] {
             let card = card(path, files, source);

@@ -257,7 +257,7 @@ pub fn decide<'a>(
     tool: &str,
     effect: &ToolEffect,
 ) -> (Verdict, Option<&'a Rule>) {
-    let config_change = effect.config_change().is_some();
+    let changes_config = effect.config_change().is_some();
     let safe = |rule: &&Rule| match effect {
         _ if rule.verdict != Verdict::Allow => true,
         ToolEffect::Run(command) => admits(rule.on.as_deref(), &command.line),
@@ -337,7 +337,7 @@ pub struct PendingApproval {
     /// The arguments, verbatim.
     pub args: String,
     /// The effect.
-    pub deed: ToolEffect,
+    pub effect: ToolEffect,
     /// The rule that asks; `None` if no rule matches.
     pub rule: Option<Rule>,
 }

@@ -331,7 +331,7 @@ pub struct OfferedTool {
 impl OfferedTool {
     /// Returns the effect of a call, as far as it is known.
     #[must_use]
-    pub fn deed(&self) -> ToolEffect {
+    pub fn effect(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
         ToolEffect::Foreign { server: self.server.clone(), tool: self.tool.clone(), looks }
     }
@@ -450,7 +450,7 @@ pub fn cut(text: String, limit: usize) -> String {
     let Some((first, last)) = ends(&text, limit) else { return text };
     let removed = text.len() - first.len() - last.len();
     let first = first.strip_suffix('\n').unwrap_or(first);
-    format!("{first}\n[… {removed} of {} bytes were cut here; ask for less to see them …]\n{last}", text.len())
+    format!("{first}\n[… {removed} of {} bytes were cut here; request less output to see them …]\n{last}", text.len())
 }
 
 #[cfg(test)]
@@ -541,7 +541,7 @@ mod tests {
         }
         assert_eq!(cut("abcd".into(), 4), "abcd");
         let described = |first: &str, removed: usize| {
-            format!("{first}\n[… {removed} of 11 bytes were cut here; ask for less to see them …]\njk")
+            format!("{first}\n[… {removed} of 11 bytes were cut here; request less output to see them …]\njk")
         };
         assert_eq!(cut("abcdefghijk".into(), 10), described("abcdefgh", 1));
         assert_eq!(cut("abcde\nghijk".into(), 10), described("abcde", 3));

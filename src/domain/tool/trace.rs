@@ -254,7 +254,7 @@ pub trait RunTools: Send + Sync {
     ///
     /// # Errors
     /// The result that the model reads, if the call is impossible.
-    fn deed(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
         Ok(ToolEffect::Look { what: String::new() })
     }
 
@@ -279,7 +279,7 @@ pub trait RunTools: Send + Sync {
     /// Runs `read_file` or `search` on `text`, the stored result of an earlier call whose path was given in place of a
     /// file's.
     fn over(&self, name: &str, _args: &str, _text: &str) -> ToolOutcome {
-        let body = format!("Failed: {name} does not read what was kept of a result.");
+        let body = format!("Failed: {name} can't read stored results.");
         ToolOutcome::unchanged(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
@@ -309,7 +309,7 @@ pub trait RunTools: Send + Sync {
     /// # Errors
     /// A sentence; the file was left unchanged.
     fn put_back(&self, path: &str, _expected: Option<Hash>, _text: Option<&str>) -> Result<(), String> {
-        Err(format!("{path} can't be changed: these tools only read."))
+        Err(format!("{path} can't be changed: these tools are read-only."))
     }
 }
 

@@ -190,8 +190,8 @@ pub enum SummaryAct {
         /// The kind.
         kind: SummaryKind,
     },
-    /// Take a summary, or a level below it, out of use, so that the one before it, or the turns themselves, are sent
-    /// again (undoable).
+    /// Undo a summary, or a level below it, so that the previous level, or the turns themselves, are sent again
+    /// (undoable).
     TakeBack {
         /// Which.
         summary: Hash,
@@ -298,7 +298,7 @@ pub enum EditableAct {
         /// The policy that a new one was copied from.
         preset: Option<String>,
     },
-    /// Go back to the version that the present one was made from, or forward to the newest version made from it.
+    /// Go back to the version on which the current one is based, or forward to the newest version based on it.
     StepPolicy {
         /// Its name.
         name: String,

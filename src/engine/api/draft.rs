@@ -18,7 +18,7 @@ impl Ticket {
 pub enum ItemName {
     /// The atom of a plan's row or of a mark.
     Atom(Atom),
-    /// The turn that holds this node.
+    /// The turn that contains this node.
     TurnOf(NodeId),
     /// Just this message.
     Message(NodeId),

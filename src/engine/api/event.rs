@@ -128,7 +128,7 @@ pub enum TurnEvent {
         /// Cost so far in millionths of a dollar, if prices are known.
         cost_micro: Option<u64>,
     },
-    /// An attempt failed before the first word, and another follows after `wait_ms`.
+    /// An attempt failed before the first token, and another follows after `wait_ms`.
     Retrying {
         /// The branch.
         branch: BranchId,

@@ -1,5 +1,5 @@
-//! Requests about tool calls that were made: list them, show one in full, run one again.
-//! Not for: calls that a model asks for (`event`, `TurnRequest::Consent`).
+//! Requests about past tool calls: list them, show one in full, rerun one.
+//! Not for: calls that a model requests (`event`, `TurnRequest::Consent`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};

@@ -1,5 +1,5 @@
-//! Answers to requests, and the views of sessions, plans and settings in them.
-//! Not for: what happens without a request (`event`).
+//! Answers to requests, and the views of sessions, plans, and settings in them.
+//! Not for: events without a request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::Holding;
@@ -45,8 +45,8 @@ pub struct FileList {
     pub note: String,
 }
 
-/// The answer to a request. Unlike requests and events, answers have no families: each is read where its request was made,
-/// by a caller that expects one variant, so a family would only nest every one of them without a match that it completes.
+/// The answer to a request. Unlike requests and events, answers have no families: each is read by the caller that made
+/// the request and expects one variant.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// The folder's own settings file, if any.
@@ -67,7 +67,7 @@ pub enum Answer {
     Found(Box<FoundMessages>),
     /// The session is open.
     Opened(Arc<SessionView>),
-    /// Contents; nodes that are gone are missing.
+    /// Contents; deleted nodes are missing.
     Bodies(Vec<Arc<Node>>),
     /// The branch that was made or switched to.
     Branch(Box<Branch>),
@@ -81,7 +81,7 @@ pub enum Answer {
     Raw(Box<RawRequest>),
     /// Token counts of an edited body.
     Weighed(BodyCount),
-    /// The call is under way.
+    /// The call has started.
     Asked {
         /// Its run.
         run: RunId,
@@ -282,7 +282,7 @@ impl TransitionReport {
             (_, ItemState::None) => "dropped",
             (_, to) => to.name(),
         };
-        // That a person decided it is said already.
+        // The text already says that a person decided.
         let why = match self.step.reason.as_str() {
             "" | "decided by the person" => String::new(),
             why => format!(", {why}"),
@@ -291,12 +291,12 @@ impl TransitionReport {
     }
 }
 
-/// A side question: asked in a branch's present context, and no message of the tree.
+/// A side question: sent with a branch's present context, and not a message of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
     /// Its call.
     pub run: RunId,
-    /// The branch in whose context it was asked.
+    /// The branch whose context it uses.
     pub branch: BranchId,
     /// The question.
     pub question: Arc<str>,

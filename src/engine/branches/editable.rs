@@ -23,11 +23,11 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
-/// Versions of a thing that are handed over, the newest.
+/// The maximum number of versions returned, the newest.
 const MOST: usize = 200;
 
 impl Core {
-    /// All things of a kind with their versions. Memories' are read from the operations, on a thread of its own.
+    /// All texts of a kind with their versions. Memories are read from the operations, on a separate thread.
     pub(crate) fn list_editables(
         &mut self,
         ticket: Ticket,
@@ -74,7 +74,7 @@ impl Core {
         let version = |(at, state): (usize, &&crate::domain::conversation::branch::StateVersion)| {
             let by = match (state.edited, state.offered) {
                 (true, _) => "edited by you",
-                (false, true) => "imported; it counts once you adopt it (/adopt-state)",
+                (false, true) => "imported; not in use until you adopt it (/adopt-state)",
                 (false, false) => "by the model",
             };
             let undone = if state.withdrawn { ", undone" } else { "" };
@@ -97,7 +97,7 @@ impl Core {
                 String::new()
             },
             editing: if empty {
-                Editability::Not("A state block belongs to a message, and this branch has none yet.")
+                Editability::Not("This branch has no message yet that a state block could belong to.")
             } else {
                 Editability::Here
             },
@@ -266,7 +266,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
     }
 }
 
-/// What is remembered, newest first, with what each memory said before.
+/// The memories, newest first, each with its earlier texts.
 fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Editable>, Failure> {
     let mut memories = store.memories(Some(session))?;
     memories.sort_by_key(|memory| std::cmp::Reverse((memory.updated_at, memory.id)));
@@ -349,7 +349,8 @@ mod tests {
         }
     }
 
-    /// Versions as they are shown, newest first: number, what is said of it, text, whether it counts, what it came from.
+    /// Versions for display, newest first: number, description, text, whether it is current, and the version on which
+    /// it is based.
     fn shown(now: &Memory, told: &[(bool, Memory)]) -> Vec<(String, String, bool, Option<usize>)> {
         let versions = memory_thing(now, Some(told.to_vec())).versions.into_iter();
         versions.map(|version| (version.what, version.text.to_string(), version.current, version.from)).collect()
@@ -374,7 +375,7 @@ mod tests {
         let undone = line(2, "confirmed, undone", "b", false, Some(1));
         let back = line(1, "confirmed", "a", true, None);
         assert_eq!(shown(&a, &[(false, a.clone()), (true, b.clone())]), [undone, back]);
-        // All that was told of it was undone.
+        // All recorded changes were undone.
         let (third, gone) = (line(2, "confirmed", "a", true, Some(1)), line(1, "confirmed, undone", "a", false, None));
         assert_eq!(shown(&a, &[(true, a.clone())]), [third, gone]);
         let (confirmed, suggested) = (line(2, "confirmed", "a", true, Some(1)), line(1, "suggested", "a", false, None));

@@ -20,16 +20,16 @@ pub(crate) struct NewBranch {
     pub(crate) id: BranchId,
     /// Its name.
     pub(crate) name: String,
-    /// What it overrides; what its parent does when none.
+    /// Its overrides; `None` copies those of its parent.
     pub(crate) overrides: Option<Overrides>,
-    /// Messages that it begins with, below the place where it is forked.
+    /// Messages at its start, below the fork.
     pub(crate) grown: Vec<Node>,
-    /// What is written with it.
+    /// Writes stored with it.
     pub(crate) writes: Vec<Write>,
 }
 
 impl NewBranch {
-    /// One that begins where it is forked.
+    /// A branch that starts at the fork.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
         Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
@@ -52,7 +52,7 @@ impl Core {
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.sprout(id, at, vec![NewBranch::new(name, None)], what)?;
+        let made = self.create_branches(id, at, vec![NewBranch::new(name, None)], what)?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
@@ -62,11 +62,11 @@ impl Core {
     }
 
     /// Makes branches at one place, in one step that is undone together.
-    pub(crate) fn sprout(
+    pub(crate) fn create_branches(
         &mut self,
         id: BranchId,
         at: Option<NodeId>,
-        sprouts: Vec<NewBranch>,
+        new_branches: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let session = self.sessions.of_branch(id)?;
@@ -81,15 +81,15 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        self.sprout_at(id, head, sprouts, what)
+        self.create_branches_at(id, head, new_branches, what)
     }
 
-    /// Makes branches that begin at one node, or empty; in one step that is undone together.
-    pub(crate) fn sprout_at(
+    /// Creates branches that start at one node, or empty; one undo reverts all of them.
+    pub(crate) fn create_branches_at(
         &mut self,
         id: BranchId,
         head: Option<NodeId>,
-        sprouts: Vec<NewBranch>,
+        new_branches: Vec<NewBranch>,
         what: String,
     ) -> Result<Vec<BranchId>, Failure> {
         let parent = self.sessions.branch(id)?;
@@ -97,11 +97,11 @@ impl Core {
         let (session_id, mut next) = (session.card.id, session.next_state());
         let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         let mut grown = Vec::new();
-        for sprout in sprouts {
+        for new_branch in new_branches {
             let child = Branch {
-                id: sprout.id,
-                name: sprout.name,
-                head: sprout.grown.last().map(|node| node.head.id).or(head),
+                id: new_branch.id,
+                name: new_branch.name,
+                head: new_branch.grown.last().map(|node| node.head.id).or(head),
                 parent: Some(id),
                 fork: head,
                 archived: false,
@@ -109,19 +109,19 @@ impl Core {
                 seq: 0,
                 marks: inherited(&parent),
                 reply: None,
-                overrides: sprout.overrides.unwrap_or_else(|| parent.overrides.clone()),
+                overrides: new_branch.overrides.unwrap_or_else(|| parent.overrides.clone()),
                 ..parent.clone()
             };
-            grown.extend(sprout.grown.iter().map(|node| node.head.clone()));
-            if !sprout.grown.is_empty() {
-                writes.push(Write::PutNodes { session: session_id, nodes: sprout.grown });
+            grown.extend(new_branch.grown.iter().map(|node| node.head.clone()));
+            if !new_branch.grown.is_empty() {
+                writes.push(Write::PutNodes { session: session_id, nodes: new_branch.grown });
             }
             let own = copied_states(session, &parent, &child, next);
             next += u32::try_from(own.len()).unwrap_or(u32::MAX);
             writes.push(Write::PutBranch(Box::new(child.clone())));
             writes.extend(own.iter().map(|version| Write::PutState { session: session_id, version: version.clone() }));
             states.extend(own);
-            writes.extend(sprout.writes);
+            writes.extend(new_branch.writes);
             children.push(child);
         }
         let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
@@ -149,7 +149,7 @@ impl Core {
     }
 }
 
-/// The nearest place at or above `slot` where a path may end: not between a call and its last result.
+/// The nearest position at or above `slot` where a path may end: not between a call and its last result.
 pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     let tree = &session.tree;
     let mut at = slot;

@@ -9,8 +9,8 @@ use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
 /// The mark that a step leaves.
-pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, before: Option<&Mark>) -> Option<Mark> {
-    let lease = MarkKind::leased(scene.rules.policy.lease_turns.max(1));
+pub(crate) fn made(turn_end: &TurnEndInput<'_>, to: ItemChange, target: Atom, before: Option<&Mark>) -> Option<Mark> {
+    let lease = MarkKind::leased(turn_end.rules.policy.lease_turns.max(1));
     let (kind, renewals) = match to {
         ItemChange::Ephemeral => (MarkKind::Ephemeral, 0),
         ItemChange::Lease => (lease, 0),
@@ -24,14 +24,14 @@ pub(crate) fn made(scene: &TurnEndInput<'_>, to: ItemChange, target: Atom, befor
         note: None,
         inherited_from: None,
         revision: before.map_or(0, |mark| mark.revision) + 1,
-        counted: scene.live.card.user.and_then(|id| scene.session.tree.get(id)).map(|head| head.key),
+        counted: turn_end.live.card.user.and_then(|id| turn_end.session.tree.get(id)).map(|head| head.key),
         renewals,
         origin: None,
         code: None,
     })
 }
 
-/// Where a mark puts its item; a lease that has run out puts it nowhere.
+/// The state that a mark gives its item; an expired lease gives none.
 pub(crate) fn standing(mark: Option<&Mark>) -> ItemState {
     match mark.map(|mark| mark.kind) {
         None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => ItemState::None,
@@ -52,30 +52,30 @@ pub(crate) fn sentence(what: &str, turn: u32) -> String {
     format!("turn {turn} {what}")
 }
 
-fn step(scene: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
+fn step(turn_end: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
     Write::PutTransition {
-        session: scene.branch.session,
+        session: turn_end.branch.session,
         transition: Box::new(Transition {
             item: Subject::Item(item),
             from,
             to,
             reason,
-            turn: Some(scene.head.key),
-            branch: Some(scene.branch.id),
+            turn: Some(turn_end.head.key),
+            branch: Some(turn_end.branch.id),
             by: Actor::Engine,
-            at: scene.head.at,
+            at: turn_end.head.at,
         }),
     }
 }
 
-pub(crate) fn suggested(scene: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
-    let item = crate::engine::plans::sources::suggested_pins::atom(scene.first(turn));
-    step(scene, item, (ItemState::Leased, ItemState::Suggested), reason)
+pub(crate) fn suggested(turn_end: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
+    let item = crate::engine::plans::sources::suggested_pins::atom(turn_end.first(turn));
+    step(turn_end, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 
 /// The row of a mark that changed; none for a lease that only counted down.
 pub(crate) fn stepped(
-    scene: &TurnEndInput<'_>,
+    turn_end: &TurnEndInput<'_>,
     moved: &MarkUpdate,
     decided: Option<&(ItemState, String)>,
 ) -> Option<Write> {
@@ -83,8 +83,8 @@ pub(crate) fn stepped(
     let reason = match decided {
         Some((_, words)) => words.clone(),
         None if from == to => return None,
-        None if from == ItemState::Leased => "its turns have passed".into(),
+        None if from == ItemState::Leased => "its turns are over".into(),
         None => "its call was made".into(),
     };
-    Some(step(scene, moved.target, (from, to), reason))
+    Some(step(turn_end, moved.target, (from, to), reason))
 }

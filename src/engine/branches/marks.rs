@@ -1,5 +1,5 @@
-//! What a person does to branches: marks, heads, names, overrides, the state. Each act is written to the store with the
-//! operation that undoes it, and then applied in memory.
+//! A person's actions on branches: marks, heads, names, overrides, the state. Each action is written to the store with
+//! the operation that undoes it, and then applied in memory.
 //! Not for: undoing (`undo`) or turns (`live`).
 
 use super::fork::{must_be_free, whole_atom};
@@ -17,7 +17,7 @@ use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
 impl Core {
-    /// An operation, to be written with its changes.
+    /// An operation to write with its changes.
     pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
         let at = self.now();
         Write::PutOperation(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
@@ -48,7 +48,8 @@ impl Core {
         Ok(Answer::Done(format!("{said}. u undoes it.")))
     }
 
-    /// What an act on items changes of a branch's marks; nothing is done yet. An item that is named twice is changed once.
+    /// The changes that an act on items makes to a branch's marks, without applying them. An item that is named twice
+    /// is changed once.
     pub(crate) fn marked(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
@@ -83,7 +84,7 @@ impl Core {
         own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
     }
 
-    /// Puts mark changes into memory.
+    /// Applies mark changes in memory.
     pub(crate) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
         let Ok(session) = self.sessions.of_branch_mut(id) else { return };
         if let Some(branch) = session.branch_mut(id) {
@@ -131,7 +132,7 @@ impl Core {
         }))
     }
 
-    /// Including what is off the path means carrying its text along: the sleeping mark itself stays.
+    /// Including an item that is off the path copies its text; the inactive mark itself stays.
     fn carried(
         &self,
         branch: &Branch,
@@ -239,7 +240,7 @@ impl Core {
         self.record(&branch, &what, Write::RenameBranch { branch: id, name }, &change)
     }
 
-    /// Puts a branch away or takes it back.
+    /// Archives or restores a branch.
     pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
@@ -248,7 +249,7 @@ impl Core {
             return Err(Failure::user("The last open branch can't be archived.").todo("Fork it first."));
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
-        let what = if archived { "archived" } else { "took back" };
+        let what = if archived { "archived" } else { "restored" };
         self.record(&branch, &format!("{what} {}", branch.name), Write::ArchiveBranch { branch: id, archived }, &change)
     }
 
@@ -288,7 +289,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Stands on another leaf or node.
+    /// Moves a branch's head to another leaf or node.
     pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
@@ -307,7 +308,7 @@ impl Core {
         Ok(Answer::Branch(Box::new(self.sessions.branch(id)?)))
     }
 
-    /// Stands on a sibling of the node, or of the nearest message above it that has any.
+    /// Moves the head to a sibling of the node, or of the nearest message above it that has siblings.
     pub(crate) fn sibling(&mut self, id: BranchId, node: NodeId, step: i32) -> Result<Answer, Failure> {
         let session = self.sessions.of_branch(id)?;
         let mut at = session.tree.slot(node);
@@ -317,7 +318,7 @@ impl Core {
                 let next = i64::try_from(place).unwrap_or(0) + i64::from(step);
                 let Some(next) = usize::try_from(next).ok().filter(|next| *next < count) else {
                     let end = if step < 0 { "first" } else { "last" };
-                    return Ok(Answer::Done(format!("This is the {end} of {count}.")));
+                    return Ok(Answer::Done(format!("This is the {end} of {count} versions.")));
                 };
                 let sibling = session.tree.children(session.tree.parent(slot))[next];
                 let node = session.tree.head(sibling).id;
@@ -333,7 +334,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("A state block belongs to a message, and this branch has none yet.")
+            Failure::user("This branch has no message yet that a state block could belong to.")
                 .todo("Send a message first.")
         })?;
         let head = session.tree.head(slot);
@@ -362,7 +363,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Takes the state that came with an import: from now on it counts, as a version of the person's.
+    /// Adopts the state that came with an import, as a version of the user's.
     pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let offered = self.sessions.branch(id)?.offered.ok_or_else(|| {
             Failure::user(
@@ -396,7 +397,7 @@ impl Core {
     }
 }
 
-/// What an act changes of a branch's marks.
+/// The changes that an act makes to a branch's marks.
 #[derive(Default)]
 pub(crate) struct MarkChange {
     /// The changes, each with its reason.
@@ -415,7 +416,7 @@ impl MarkChange {
         self.changes.push((Change::Mark { branch, target, before, after }, why));
     }
 
-    /// The sentence about it; none where nothing changes.
+    /// The sentence about it; `None` if nothing changes.
     fn said(&self) -> Option<String> {
         match self.items {
             0 => None,
@@ -425,7 +426,7 @@ impl MarkChange {
     }
 }
 
-/// Puts changes of marks into a branch.
+/// Applies mark changes to a branch.
 pub(crate) fn apply_to(branch: &mut Branch, changes: &[Change]) {
     for change in changes {
         if let Change::Mark { target, after, .. } = change {
@@ -459,7 +460,7 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
-/// The note of a mark on an atom, and a refusal for what cannot be marked.
+/// The note of a mark on an atom, or why the atom cannot be marked.
 fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
     let mark = branch.marks.iter().find(|mark| mark.target == *atom);
     if mark.is_some() {

@@ -63,16 +63,16 @@ impl Core {
             swaps.push(over(&target, mark));
         }
         if swaps.is_empty() {
-            return Err(Failure::user("Select something that can be picked."));
+            return Err(Failure::user("Select a message or a pinned text to pick."));
         }
         let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
         let what = format!("picked {many} of {} for {}", source.name, target.name);
         self.put_over(onto, swaps, &what)
     }
 
-    /// Brings what a branch came to (its last turn) back onto another one, else onto the one that it was forked from
-    /// (undoable). An earlier result of the same branch there goes.
-    pub(crate) fn bring_back(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
+    /// Returns the result of a branch (its last turn) to another branch, or to the branch from which it was forked
+    /// (undoable). It replaces an earlier result of the same branch there.
+    pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
             Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
@@ -83,12 +83,12 @@ impl Core {
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
         if own.is_empty() {
-            return Err(Failure::user(format!("{} has nothing that {} lacks.", source.name, target.name)));
+            return Err(Failure::user(format!("{} has no messages that {} lacks.", source.name, target.name)));
         }
         let mark = self.carried_over(&source, &own, true)?;
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
         let old = target.marks.iter().find(is_old).cloned();
-        let what = format!("brought the result of {} to {}", source.name, target.name);
+        let what = format!("returned the result of {} to {}", source.name, target.name);
         self.put_over(onto, vec![(old, mark)], &what)
     }
 
@@ -113,7 +113,7 @@ impl Core {
         }
         let text = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
         if text.trim().is_empty() {
-            return Err(Failure::user("It has no text to bring over."));
+            return Err(Failure::user("The item has no text to copy."));
         }
         let path = session.head(source).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
@@ -159,7 +159,7 @@ impl Core {
             writes.push(Write::PutMark { branch: onto, target, expect, mark: Some(new.clone()) });
             let change =
                 Change::Mark { branch: onto, target, before: before.map(Box::new), after: Some(Box::new(new)) };
-            writes.extend(self.mark_step(&change, "brought from another branch"));
+            writes.extend(self.mark_step(&change, "copied from another branch"));
             changes.push(change);
         }
         let session = self.sessions.branch(onto)?.session;
@@ -170,7 +170,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Takes off what was brought over from messages that are being removed for good, on all branches of a session.
+    /// Removes texts that were copied from messages that are being deleted, on all branches of a session.
     pub(crate) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {
@@ -234,7 +234,7 @@ fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>
     };
     let (first, last) = at(first).zip(at(last)).ok_or_else(none)?;
     if !session.tree.contains(first, last) {
-        return Err(Failure::user("That range ends before it begins."));
+        return Err(Failure::user("The range ends before it starts."));
     }
     if !session.head(branch).is_some_and(|head| session.tree.contains(last, head)) {
         return Err(Failure::user(format!("That message is not on {}.", branch.name)));

@@ -18,8 +18,8 @@ impl Core {
         self.setup.policies_dir.clone().ok_or_else(none)
     }
 
-    /// Saves a policy of the person's own; with `preset`, a new one that is copied from it. A text that is none is refused
-    /// with the place of its fault, and nothing is changed.
+    /// Saves a policy of the user's; with `preset`, a new copy of that policy. An invalid text is refused with the
+    /// position of its fault, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
         self.must_be_free(name, preset.is_some())?;
@@ -36,7 +36,7 @@ impl Core {
         }
     }
 
-    /// A new policy needs a name of its own; a built-in one cannot be changed.
+    /// A new policy needs an unused name; a built-in policy cannot be changed.
     fn must_be_free(&self, name: &str, new: bool) -> Result<(), Failure> {
         let folder = self.policies_dir()?;
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
@@ -57,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Goes back to the version that a policy's present one was made from, or on again.
+    /// Goes back to the version on which a policy's current one is based, or forward again.
     pub(crate) fn step_policy(&mut self, name: &str, forward: bool) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
         match policy_files::step(&folder, name, forward) {

@@ -36,7 +36,7 @@ impl Core {
             }
             self.carry_out(&op, &changes, true)?;
             self.put_down_undone(&op.changes);
-            let used_up = if used_up { " The mark had been used by a call; the previous mark is back." } else { "" };
+            let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
             return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
         }
@@ -122,8 +122,8 @@ impl Core {
         Ok(())
     }
 
-    /// The windows' anchors that go with heads which move back, and with other summaries: branch, the name under which the
-    /// present one is kept, the anchor.
+    /// The anchors of windows that belong to restored heads and summaries: branch, the key of the current anchor, the
+    /// anchor.
     fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
@@ -143,7 +143,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Checks that the present is what the change starts from.
+    /// Checks that the current state is the one from which the change starts.
     fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
@@ -170,7 +170,7 @@ impl Core {
         if stands {
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Stale, "Can't undo: it was changed since.")
+        Err(Failure::new(FailureKind::Stale, "Can't undo: changed since.")
             .kept("Nothing was changed.")
             .todo("Make the change yourself."))
     }
@@ -341,7 +341,7 @@ impl Core {
     }
 }
 
-/// What can still be carried out of an operation.
+/// The part of an operation that can still be carried out.
 #[derive(Default)]
 struct Remaining {
     changes: Vec<Change>,
@@ -359,7 +359,7 @@ fn capsules_key(branch: BranchId, summaries: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(summaries).finish().short())
 }
 
-/// Whether it is known where the window was anchored while these summaries were in use, and where.
+/// Whether the anchor of the window under these summaries is stored, and the anchor.
 pub(crate) fn kept_capsules_anchor(
     store: &Store,
     branch: BranchId,
@@ -369,7 +369,7 @@ pub(crate) fn kept_capsules_anchor(
     Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
-/// Remembers where the window was anchored while these summaries were in use.
+/// Stores the anchor of the window under these summaries.
 pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
     Write::SetValue { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
@@ -391,7 +391,7 @@ fn by_program(op: &Operation) -> bool {
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
 }
 
-/// What undo and redo say of the operations that they passed over: the first few by name.
+/// The sentence about operations that undo and redo skipped: the first few by name.
 fn passed_over(what: &[String]) -> String {
     const NAMED: usize = 3;
     let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -403,7 +403,7 @@ fn passed_over(what: &[String]) -> String {
     }
 }
 
-/// What undo says of the races that it left alone.
+/// The sentence about races that undo skipped.
 fn not_stranded(what: &[String]) -> String {
     match what {
         [] => String::new(),
@@ -411,13 +411,13 @@ fn not_stranded(what: &[String]) -> String {
     }
 }
 
-/// A failure that names what could not be undone or redone.
+/// A failure that names the operation that could not be undone or redone.
 fn named(failure: Failure, what: &str, undone: bool) -> Failure {
     if failure.kind != FailureKind::Stale {
         return failure;
     }
     let act = if undone { "undo" } else { "redo" };
-    Failure { what: format!("Can't {act} ({what}): it was changed since."), ..failure }
+    Failure { what: format!("Can't {act} ({what}): changed since."), ..failure }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {
@@ -441,8 +441,8 @@ fn inverse(change: &Change) -> Change {
     }
 }
 
-/// Whether going from one version of the state block to another withdraws this one (`true`) or brings it back; none where it
-/// is neither of them.
+/// Whether a change of the state block's version withdraws this version (`true`) or restores it (`false`); `None` if
+/// neither.
 fn withdrawn(version: u32, before: Option<u32>, after: Option<u32>) -> Option<bool> {
     let versions = [(before, true), (after, false)];
     versions.iter().find(|(of, _)| *of == Some(version)).map(|(_, withdrawn)| *withdrawn)

@@ -33,12 +33,12 @@ use uuid::Uuid;
 /// Requests in other words that a server may ask for before its refusal counts.
 const QUIRKS: usize = 4;
 
-/// Who is asked, for whom, and by which rules.
+/// The model, the branch, and the rules of the call.
 pub(crate) struct AuxiliaryCall {
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,
     pub(crate) rules: Rules,
-    /// None where no model is to be asked.
+    /// `None` if there is no model.
     pub(crate) provider: Option<Arc<dyn Provider>>,
     pub(crate) store: Store,
     pub(crate) counter: Arc<dyn CountTokens>,
@@ -47,21 +47,21 @@ pub(crate) struct AuxiliaryCall {
     pub(crate) now: i64,
 }
 
-/// What is asked.
+/// The content of the call.
 pub(crate) struct Prompt<'a> {
-    /// What the answer is to be, in sentences: "summary".
+    /// A noun for the answer, used in sentences: "summary".
     pub(crate) what: &'static str,
     /// The name of the policy in the plan.
     pub(crate) policy: &'static str,
-    /// What the model is to do.
+    /// The instructions for the model.
     pub(crate) instructions: &'static str,
     /// Of the prompt.
     pub(crate) version: u32,
-    /// What the text is, in a line.
+    /// A title for the text, in one line.
     pub(crate) title: String,
-    /// What it is to be done to.
+    /// The text.
     pub(crate) text: &'a str,
-    /// What a person may do instead, where no model can be asked.
+    /// What a person can do instead if there is no model.
     pub(crate) otherwise: &'static str,
 }
 
@@ -98,8 +98,8 @@ impl AuxiliaryCall {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// One call; asked again in other words while the server names what it wants changed. `hear` gets the text so far;
-    /// every call made is added to `runs`, whatever came of it.
+    /// Makes one call, and repeats it in another format while the server names the format that it expects. `hear` gets
+    /// the text so far; every call is added to `runs`, whatever its outcome.
     ///
     /// # Errors
     /// There is no model, the text is too long for its budget, it was stopped, the server refused or said nothing.
@@ -109,7 +109,7 @@ impl AuxiliaryCall {
         hear: &mut dyn FnMut(&str),
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
-        let none = || Failure::user("No model is set up to ask.").todo(prompt.otherwise);
+        let none = || Failure::user("No model is configured.").todo(prompt.otherwise);
         let provider = self.provider.as_ref().ok_or_else(none)?;
         let mut shape = RequestShape {
             model: self.rules.model.name.clone(),
@@ -167,7 +167,7 @@ impl AuxiliaryCall {
                 }
             }
         }
-        Err(Failure::new(FailureKind::Provider, "The server refuses the request in every form that pleach knows."))
+        Err(Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows."))
     }
 
     /// The plan and bytes of a call: our prompt, and the text as one delimited message.

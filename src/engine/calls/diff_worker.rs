@@ -26,9 +26,9 @@ pub(crate) enum WantedCall {
 
 /// A comparison to make.
 pub(crate) enum DiffRequest {
-    /// What differs between two calls; without the first, from the call before.
+    /// The differences between two calls; without the first, from the previous call.
     Diff(Option<Box<WantedCall>>, Box<WantedCall>),
-    /// An item over so many of the newest calls of a branch, or over all.
+    /// An item over the newest calls of a branch (their number), or over all.
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
@@ -46,7 +46,7 @@ struct DiffQuestion {
     number: Option<u64>,
 }
 
-/// Takes requests. The thread ends when this is dropped.
+/// Accepts requests. The thread ends when this is dropped.
 pub(crate) struct DiffWorker {
     passing: Arc<AtomicU64>,
     closed: Arc<AtomicBool>,
@@ -136,7 +136,7 @@ impl Worker {
     }
 }
 
-/// What a comparison works with.
+/// The input of a comparison.
 pub(crate) struct DiffContext<'a> {
     pub(crate) store: &'a Store,
     pub(crate) shelf: &'a mut StoredPlans,
@@ -157,7 +157,7 @@ impl<'a> DiffContext<'a> {
         self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
     }
 
-    /// The session that holds a branch.
+    /// The session that contains a branch.
     pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a SessionSnapshot, Failure> {
         let holds = |session: &&SessionSnapshot| session.branches.iter().any(|b| b.id == branch);
         self.sessions.iter().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
@@ -170,7 +170,7 @@ pub(crate) fn stale() -> Failure {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Comparing stored calls failed inside pleach.")
+    Failure::new(FailureKind::Internal, "An internal error stopped the comparison.")
         .kept("Nothing was changed.")
         .todo("Please report it with the log.")
 }

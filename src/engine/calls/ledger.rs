@@ -27,8 +27,8 @@ impl Core {
         Ok(Answer::Ledger(Box::new(ledger)))
     }
 
-    /// What became of the items of the newest calls; those of the branch's next request that were never used are named,
-    /// where that request is planned.
+    /// The use of the items of the newest calls; items of the branch's next request that were never used are named, if
+    /// that request is planned.
     fn use_totals(&self, session: &Session, branch: &Branch, whole: bool) -> Result<UseTotals, Failure> {
         let mut totals = UseTotals::default();
         // Conversations of which nothing is known are not read for it.
@@ -49,7 +49,7 @@ impl Core {
         Ok(totals)
     }
 
-    /// What became of the items of one call.
+    /// The use of the items of one call.
     pub(crate) fn uses_of(&self, run: RunId) -> Result<Answer, Failure> {
         Ok(Answer::Uses(self.store.uses_of(run)?.map(Box::new)))
     }

@@ -16,7 +16,7 @@ const RECENT: usize = 1_000;
 /// Profile, model, encoding.
 type Key = (String, String, String);
 
-/// Calibrations of the models that were asked about, until the next call is reported.
+/// Calibrations of the requested models, until the next call is reported.
 #[derive(Default)]
 pub(crate) struct Meters(BTreeMap<Key, Option<Calibration>>);
 
@@ -26,13 +26,13 @@ impl Meters {
         self.0.clear();
     }
 
-    /// What is known of how a plan's model counts.
+    /// The calibration for a plan's model.
     pub(crate) fn calibration(&mut self, store: &Store, plan: &ContextPlan) -> Option<Calibration> {
         let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
         *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key))
     }
 
-    /// What a plan's call costs before it is sent, where prices are known.
+    /// The cost of a plan's prompt before it is sent, if prices are known.
     pub(crate) fn prompt_cost(
         &mut self,
         store: &Store,
@@ -70,7 +70,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
         true
     });
     if let Err(error) = read {
-        tracing::warn!(%error, "what calls took could not be read");
+        tracing::warn!(%error, "the usage of calls could not be read");
     }
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }

@@ -35,22 +35,22 @@ const KEPT: usize = 96;
 pub(crate) struct StoredPlans(HashMap<Hash, Arc<ContextPlan>>);
 
 impl StoredPlans {
-    /// Lets go of all.
+    /// Clears the cache.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// A plan with its call, where it was sent.
+/// A plan with its call, if it was sent.
 #[derive(Clone)]
 pub(crate) struct PlanWithCall {
     pub(crate) plan: Arc<ContextPlan>,
     pub(crate) run: Option<RunCard>,
-    /// For what was not sent: the branch.
+    /// The branch of a plan that was not sent.
     pub(crate) branch: Option<BranchId>,
 }
 
-/// What happened in a session, as far as it counts for a branch.
+/// The events of a session that matter for a branch.
 struct SessionHistory {
     steps: Vec<(Atom, Transition)>,
     ops: Vec<Operation>,
@@ -87,7 +87,7 @@ impl<'a> DiffContext<'a> {
             WantedCall::Stored(which) => which,
         };
         match which {
-            CallSelector::Next(_) => Err(Failure::user("The next call is not planned yet.")),
+            CallSelector::Next(_) => Err(Failure::user("The next request is not planned yet.")),
             CallSelector::Last(branch) => {
                 let run = self.calls(*branch)?.pop();
                 self.of_run(run.ok_or_else(|| Failure::user("There are no calls on this branch yet."))?)
@@ -110,7 +110,7 @@ impl<'a> DiffContext<'a> {
         Ok(PlanWithCall { plan: self.plan_of(run.plan)?, branch: None, run: Some(run) })
     }
 
-    /// What differs between two calls.
+    /// The differences between two calls.
     pub(crate) fn diff_plans(&mut self, before: Option<&WantedCall>, after: &WantedCall) -> Result<Answer, Failure> {
         let after = self.called(after)?;
         let before = match before {
@@ -134,7 +134,7 @@ impl<'a> DiffContext<'a> {
         self.of_run(calls.pop().ok_or_else(none)?)
     }
 
-    /// What differs between two plans, with causes.
+    /// The differences between two plans, with causes.
     pub(crate) fn differ(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
         let session = self.home(after)?;
         let spans = Spans::new(session);
@@ -222,7 +222,7 @@ impl<'a> DiffContext<'a> {
 }
 
 impl SessionHistory {
-    /// What happened after one time and until another.
+    /// The events after one time and until another.
     fn between(&self, from: Option<i64>, to: Option<i64>) -> (&[(Atom, Transition)], &[Operation]) {
         let (from, to) = (from.unwrap_or(0), to.unwrap_or(i64::MAX));
         let cut = |starts: usize, ends: usize| starts.min(ends)..ends;
@@ -260,7 +260,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         }
         before = Some(called);
     }
-    // Before it was there at all nothing is to be told.
+    // Nothing to report before the item existed.
     if found.first().is_some_and(|stay| stay.place.is_none()) {
         found.remove(0);
     }
@@ -298,7 +298,7 @@ fn causes(
     cause::causes(&delta, &before.plan, &after.plan, &between)
 }
 
-/// First words of an item and its turn: as the newest plan that has it says, else as the message does.
+/// The first words of an item and its turn: from the newest plan that contains it, else from the message.
 fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (String, Option<u32>) {
     let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
     if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
@@ -312,7 +312,7 @@ fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (Str
     (head.map_or_else(|| "an item".to_owned(), |head| head.preview.clone()), None)
 }
 
-/// What a step is about, as plans name it.
+/// The item of a transition, as plans name it.
 fn atom_of(item: &Subject) -> Atom {
     match item {
         Subject::Item(atom) => *atom,
@@ -337,12 +337,12 @@ pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef 
     }
 }
 
-/// The path that a plan went out from.
+/// The path on which a plan is based.
 fn path_of(session: &SessionSnapshot, plan: &ContextPlan) -> Vec<Slot> {
     session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
 }
 
-/// Whether a message is on a plan's path, or is what it asks.
+/// Whether a message is on a plan's path or is its question.
 fn on(session: &SessionSnapshot, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
     let slot = session.tree.by_key(key);
     slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 type Stored = BTreeMap<String, Vec<Quirk>>;
 
 impl Core {
-    /// Reads the quirks that this and other windows learned; says whether they are other than before.
+    /// Reads the quirks that this and other windows learned; returns whether they changed.
     pub(crate) fn recall_quirks(&mut self) -> bool {
         let mut all = std::collections::HashMap::new();
         for profile in self.setup.profiles.values() {
@@ -33,7 +33,7 @@ impl Core {
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Changes what is stored of a profile, as other windows left it, and here.
+    /// Changes the stored quirks of a profile, including those of other windows, and the quirks in memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.profiles.get(profile).cloned() else { return Ok(()) };
         let mut stored = self.stored_quirks(&profile);
@@ -48,7 +48,7 @@ impl Core {
         Ok(written?)
     }
 
-    /// Remembers a quirk of a model. A store that cannot be written keeps it for this run of the program.
+    /// Stores a quirk of a model. If the store cannot be written, the quirk applies to this run of the program only.
     pub(crate) fn learn_quirk(&mut self, profile: &str, model: &str, quirk: Quirk) {
         let _ = self.change_quirks(profile, &mut |stored| {
             let quirks = stored.entry(model.to_owned()).or_default();
@@ -68,9 +68,12 @@ impl Core {
     pub(crate) fn take_quirk(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();
         if live.solved.edited {
-            let wants = format!("The server wants a different request ({}).", quirk.sentence());
-            let failure = Failure::new(FailureKind::Provider, wants).kept("Only what you edited was sent, once.");
-            return Err(failure.todo("Edit the request again, or send the planned one."));
+            let wants = format!("The server expects a different request format ({}).", quirk.sentence());
+            let failure = Failure::new(FailureKind::Provider, wants).kept(
+                "Your edited request was sent once, \
+                unchanged.",
+            );
+            return Err(failure.todo("Edit the request again, or send the planned request."));
         }
         let known = || {
             Failure::new(
@@ -90,26 +93,26 @@ impl Core {
         Ok(())
     }
 
-    /// The request in the other form is there. Where it is the refused one byte for byte, nothing is sent, and nothing
-    /// was learned.
+    /// Handles the request in the other format. If its bytes equal the refused ones, nothing is sent and nothing is
+    /// learned.
     pub(crate) fn another_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
         let Some(refused) = live.refused.take() else { return Ok(()) };
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {
             self.unlearn_quirk(&profile, &model, refused.quirk);
-            let todo = "The form that the server seems to want is byte for byte the same, so the request was not sent \
-                    again.";
+            let todo = "The format that the server seems to expect gives the same bytes, so the request was not sent \
+                again.";
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
         self.say(Event::Program(ProgramEvent::Notice(format!(
-            "The server of {profile} wants a different request for {model} ({wants}); asking again. pleach \
-                doctor lists what was learned."
+            "The server of {profile} expects a different request format for {model} ({wants}); sending again. pleach \
+                doctor lists the learned quirks."
         ))));
         Ok(())
     }
 
-    /// What was learned, for the report on servers.
+    /// The learned quirks, for the report on servers.
     pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
         let mut all: Vec<_> = self.learned.quirks.iter().collect();
         all.sort_by_key(|(of, _)| *of);
@@ -123,7 +126,7 @@ impl Core {
                 ok: None,
                 text: format!("learned from refusals: {}", text.join("; ")),
                 todo: format!(
-                    "If that no longer holds: pleach doctor --forget {first} --profile {profile} --model {model}"
+                    "If this is no longer true: pleach doctor --forget {first} --profile {profile} --model {model}"
                 ),
                 facts: vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))],
             }
@@ -148,7 +151,7 @@ impl Core {
             .filter(|(.., going): &(_, _, Vec<Quirk>)| !going.is_empty())
             .collect();
         if hit.is_empty() {
-            return Err(Failure::user("There is no such quirk.")
+            return Err(Failure::user("No such quirk is stored.")
                 .kept("Nothing was changed.")
                 .todo(known(&self.learned)));
         }
@@ -163,7 +166,7 @@ impl Core {
             said.push(format!("{profile}/{model}: {}", names.join(", ")));
         }
         said.sort();
-        Ok(Answer::Done(format!("Forgot {}. The next request uses the usual form.", said.join("; "))))
+        Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", said.join("; "))))
     }
 }
 
@@ -173,7 +176,7 @@ fn known(learned: &LearnedSettings) -> String {
     });
     let mut all: Vec<String> = all.collect();
     all.sort();
-    if all.is_empty() { "There are none.".into() } else { format!("Learned quirks: {}.", all.join(", ")) }
+    if all.is_empty() { "No quirks are stored.".into() } else { format!("Learned quirks: {}.", all.join(", ")) }
 }
 
 fn quirk_key(profile: &Profile) -> String {

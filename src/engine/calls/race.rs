@@ -19,15 +19,16 @@ use uuid::Uuid;
 const MOST: usize = 8;
 
 impl Core {
-    /// Makes a branch for each way, at the branch's head, with a record of its settings and limits. Undone together.
+    /// Creates a branch for each variant, at the branch's head, with a record of its settings and limits. One undo
+    /// reverts all of them.
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
-            let what = format!("A race takes two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
+            let what = format!("A race needs two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
-        let (mut sprouts, mut records) = (Vec::new(), Vec::new());
+        let (mut new_branches, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).without_zeros());
         let mut taken = 1;
         for arm in arms {
@@ -37,10 +38,10 @@ impl Core {
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
             let name = fresh_name(self.sessions.of_branch(id)?, "race", taken);
             taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
-            let mut sprout = NewBranch::new(name, Some(overrides.clone()));
+            let mut new_branch = NewBranch::new(name, Some(overrides.clone()));
             let record = BranchRun {
                 race,
-                branch: sprout.id,
+                branch: new_branch.id,
                 from: id,
                 place: u32::try_from(records.len()).unwrap_or(u32::MAX),
                 config: config(rules, overrides),
@@ -51,12 +52,12 @@ impl Core {
                 ended: None,
                 at,
             };
-            sprout.writes.push(Write::PutBranchRun { session: branch.session, record: Box::new(record.clone()) });
+            new_branch.writes.push(Write::PutBranchRun { session: branch.session, record: Box::new(record.clone()) });
             records.push(record);
-            sprouts.push(sprout);
+            new_branches.push(new_branch);
         }
         let what = format!("started a race of {}", arms.len());
-        let made = self.sprout(id, None, sprouts, what)?;
+        let made = self.create_branches(id, None, new_branches, what)?;
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
         let branches = made.into_iter().map(|id| self.sessions.branch(id)).collect::<Result<Vec<_>, _>>()?;
@@ -94,8 +95,8 @@ impl Core {
         for branch in away.iter().chain([&id]) {
             self.turns.ensure_idle(*branch)?;
         }
-        let put_away = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
-        changes.extend(away.iter().map(put_away));
+        let archived = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
+        changes.extend(away.iter().map(archived));
         if changes.is_empty() {
             return Ok(Answer::Done("The others are already archived.".into()));
         }
@@ -112,8 +113,8 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
     }
 
-    /// Puts several branches away in one step.
-    pub(crate) fn put_away(&mut self, ids: &[BranchId]) -> Result<Answer, Failure> {
+    /// Archives several branches in one step.
+    pub(crate) fn archive_all(&mut self, ids: &[BranchId]) -> Result<Answer, Failure> {
         let (mut writes, mut changes) = (Vec::new(), Vec::new());
         let Some(first) = ids.first() else { return Ok(Answer::Done(String::new())) };
         let session = self.sessions.of_branch(*first)?;
@@ -127,7 +128,7 @@ impl Core {
             }
         }
         if changes.is_empty() {
-            return Ok(Answer::Done("They are already archived.".into()));
+            return Ok(Answer::Done("These branches are already archived.".into()));
         }
         if changes.len() >= open {
             return Err(Failure::user("The last open branch can't be archived."));
@@ -150,7 +151,7 @@ fn written(change: &Change) -> Option<Write> {
     }
 }
 
-/// The settings as they hold now, defaults included.
+/// The current settings, defaults included.
 fn config(rules: Rules, overrides: Overrides) -> Config {
     Config {
         max_output: rules.max_output().unwrap_or(rules.budget.reserved_output),

@@ -91,12 +91,14 @@ impl Core {
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {
-            return Err(kept(Failure::user("The stored call no longer gives the bytes that were sent."))
-                .todo("One of its messages may have been deleted since; leave an item out, or ask again."));
+            return Err(kept(Failure::user("The stored call no longer renders to the bytes that were sent.")).todo(
+                "One of its messages may have been deleted since; leave an item out, or send the question \
+                    again.",
+            ));
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("repeated a call on {name}");
-        let made = self.sprout(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
+        let made = self.create_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -111,8 +113,8 @@ impl Core {
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
         let asked = run.user.filter(|_| run.round == 1);
         above.or(asked).ok_or_else(|| {
-            Failure::user("No message came of that call, so it has no place in the tree.")
-                .todo("Ask its question again.")
+            Failure::user("That call produced no message, so it has no place in the tree.")
+                .todo("Send its question again.")
         })
     }
 
@@ -143,7 +145,7 @@ impl Core {
     }
 }
 
-/// The plan of a call with what its request was made from.
+/// The plan of a call with the parts of its request.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
     let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;

@@ -24,12 +24,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 impl Core {
-    /// Begins.
+    /// Starts a rerun.
     pub(crate) fn start_rerun(&mut self, branch: BranchId, id: &str) -> Result<Answer, Failure> {
         if self.turns.rerun.is_some() {
-            return Err(
-                Failure::new(FailureKind::Busy, "Another call is already running again.").todo("Stop it first.")
-            );
+            return Err(Failure::new(FailureKind::Busy, "Another rerun is in progress.").todo("Stop it first."));
         }
         let (session, of) = self.find_trace(id)?;
         if of.args.is_empty() && of.preview.is_empty() {
@@ -79,23 +77,23 @@ impl Core {
     /// Handles an event of the rerun's thread.
     pub(crate) fn on_rerun_event(&mut self, told: RerunEvent) {
         match told {
-            RerunEvent::Wants(deed, reply) => self.approve_rerun(deed, reply),
+            RerunEvent::Wants(effect, reply) => self.approve_rerun(effect, reply),
             RerunEvent::Ended(done, millis) => self.finish_rerun(&done, millis),
         }
     }
 
-    fn approve_rerun(&mut self, deed: ToolEffect, reply: Sender<CallDecision>) {
+    fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
         let Some(branch) = self.turns.rerun.as_ref().map(|again| again.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
-        let deed = warned(deed, &sight);
+        let effect = warned(effect, &sight);
         let Some(again) = &mut self.turns.rerun else { return };
         let trace = &mut again.view.trace;
-        trace.more.protection = protection(&deed);
-        // A person asked for it, which is all that looking needs.
+        trace.more.protection = protection(&effect);
+        // A read-only call needs no further approval: a person requested it.
         trace.word = Some("you".into());
         let asking =
-            PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), deed, rule: None };
+            PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), effect, rule: None };
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words.or_else(|| trace.word.take());
@@ -125,7 +123,7 @@ impl Core {
         if let Some(again) = &mut self.turns.rerun {
             again.view.trace.word = Some("you".into());
             let sight = match &again.view.state {
-                RerunState::Asks(asking) => sight.answered(&asking.tool, &asking.deed),
+                RerunState::Asks(asking) => sight.answered(&asking.tool, &asking.effect),
                 _ => sight,
             };
             again.view.state = RerunState::Runs;
@@ -140,7 +138,7 @@ impl Core {
 
     /// Stops it.
     pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
-        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No call is running again."))?;
+        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
         again.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }
@@ -177,9 +175,9 @@ struct SideCall {
 }
 
 impl Host for SideCall {
-    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
+    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = inbox.send(Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Wants(deed, reply)))));
+        let _ = inbox.send(Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Wants(effect, reply)))));
     }
 
     fn said(&self, _: &str) {}

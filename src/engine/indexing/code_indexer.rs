@@ -1,6 +1,6 @@
 //! The thread that reads workspaces' code, keeps the index in a file beside the store, and answers questions about it.
 //! It holds one workspace in memory at a time.
-//! Not for: symbols, ranking and touchpoints (the room `code`).
+//! Not for: symbols, ranking and touchpoints (the module `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 /// After this time, the whole folder is read, to find changes that timestamps do not show.
 const WHOLE: Duration = Duration::from_secs(30);
-/// At most one event about progress in this time.
+/// The minimum time between two progress events.
 const TELL: Duration = Duration::from_millis(500);
 /// Symbols that are ranked for one question.
 const RANKED: usize = 600;
@@ -40,11 +40,11 @@ const KEPT: usize = 16;
 /// The file that names the workspace that was indexed last.
 const LAST: &str = "last";
 
-/// What the thread is asked.
+/// A job of the thread.
 pub(crate) enum Job {
     /// Answers a question with an event.
     Ask(Box<IndexQuestion>),
-    /// The own workspace is compared with what is known of it, and maps that are wanted are drawn.
+    /// Compare the own workspace with the index, and draw requested maps.
     Freshen,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct IndexQuestion {
     encoding: Encoding,
 }
 
-/// The thread. Dropping it ends it: what is being read is given up, what was read is kept.
+/// The thread. Dropping it ends the thread: files being read are given up, files already read are kept.
 pub(crate) struct CodeIndexer {
     book: CodeWorkspace,
     stop: Arc<AtomicBool>,
@@ -65,7 +65,7 @@ pub(crate) struct CodeIndexer {
 }
 
 impl CodeIndexer {
-    /// Starts the thread; it does nothing until it is asked. `changed` is called when what plans are made of has changed.
+    /// Starts the thread; it waits for jobs. `changed` is called when the input of plans has changed.
     pub(crate) fn start(
         setup: &Setup,
         events: Sender<Event>,
@@ -93,7 +93,7 @@ impl CodeIndexer {
         self.book.clone()
     }
 
-    /// Asks a question, which is answered by an event.
+    /// Starts a query that is answered by an event.
     pub(crate) fn ask(
         &self,
         ticket: Ticket,
@@ -137,7 +137,7 @@ impl Worker {
                 Job::Freshen => self.freshen(),
                 Job::Ask(asked) => {
                     let ticket = asked.ticket;
-                    // Names are asked for with every letter typed; only the last of them is looked at.
+                    // Names are requested with every typed letter; only the last request is handled.
                     let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
                     let outdated = asked.act.is_names() && waiting.iter().any(names);
                     let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
@@ -147,7 +147,7 @@ impl Worker {
         }
     }
 
-    /// Looks at the own workspace for plans. What cannot be read is no failure: plans go without.
+    /// Updates the own workspace for plans. If it cannot be read, plans are made without code.
     fn freshen(&mut self) {
         let wanted = self.book.begins();
         let root = self.book.own();
@@ -174,7 +174,7 @@ impl Worker {
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
         let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
-        // What goes into a message comes from the own workspace alone.
+        // Attachments come from the own workspace only.
         let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
@@ -202,7 +202,7 @@ impl Worker {
         }
     }
 
-    /// The folder that is meant, in full.
+    /// The resolved folder.
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
         let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
@@ -227,8 +227,8 @@ impl Worker {
         held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was indexed."))
     }
 
-    /// Brings a workspace into memory and up to date. Who looks at the index meanwhile waits only while records are put in:
-    /// listing and reading few files, and working out the graph, are done beside it.
+    /// Loads a workspace and brings it up to date. Readers of the index wait only while records are inserted: listing,
+    /// reading a few files, and computing the graph are done outside the lock.
     fn ready(&mut self, root: &Path, now: bool) -> Result<(), Failure> {
         let begun = Instant::now();
         if self.read().as_ref().is_none_or(|held| held.root != root) {
@@ -260,7 +260,7 @@ impl Worker {
         self.take_in(round, root, &bounds, begun)
     }
 
-    /// Puts what was read into the index.
+    /// Inserts the records that were read into the index.
     fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
         let (mut told, mut long) = (Instant::now(), false);
         let mut tell = |progress: Progress| {
@@ -384,8 +384,14 @@ pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<Sym
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
     let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
     let text = WorkspaceFiles(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
-    let text =
-        text.ok_or_else(|| Failure::user(format!("{} is being changed right now.", file.shown)).todo("Try again."))?;
+    let text = text.ok_or_else(|| {
+        Failure::user(format!(
+            "{} is being changed at the \
+            moment.",
+            file.shown
+        ))
+        .todo("Try again.")
+    })?;
     let whole = names::lines(&text, symbol.lines);
     let (text, masked) = secrets::mask(&whole);
     Ok(SymbolSource { named: NamedSymbol { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })

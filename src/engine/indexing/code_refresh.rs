@@ -19,11 +19,11 @@ use crate::engine::tools::code::CodeTools;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Names one use away that are looked for, at most.
-const NEIGHBOURS: usize = 400;
+/// Maximum number of names one use away.
+const NEIGHBORS: usize = 400;
 
 impl Core {
-    /// The code is another than before: the plan on the screen is made again where it takes some of it.
+    /// The code changed: the plan on the screen is made again if it uses the code.
     pub(crate) fn code_changed(&mut self) {
         let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
         let takes = |rules: &crate::engine::startup::rules::Rules| rules.code.is_some() && rules.mode != Mode::Off;
@@ -34,7 +34,7 @@ impl Core {
         }
     }
 
-    /// A branch's tools, with those for code where they are offered.
+    /// A branch's tools, including those for code if they are offered.
     pub(crate) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
         let inner = tools?;
         let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch)).ok();
@@ -56,12 +56,12 @@ impl Core {
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
-            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBOURS).collect()
+            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBORS).collect()
         };
         self.workers.code.book().look(away).unwrap_or_default()
     }
 
-    /// What was said of another focus, and what of it is nothing here, as far as the code is known.
+    /// The sentence about a new focus, with the names that do not exist here, as far as the code is known.
     pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
         let known = self
             .tools
@@ -71,7 +71,7 @@ impl Core {
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
                 let unknown = unknown.join(", ");
-                Answer::Done(format!("{said} There is no file, folder or symbol {unknown} here."))
+                Answer::Done(format!("{said} There is no file, folder, or symbol {unknown} here."))
             }
             (answer, _) => answer,
         }
@@ -116,7 +116,7 @@ impl Core {
         if !self.looks_at_code(branch) {
             return Vec::new();
         }
-        self.keep_back(Some(branch.id));
+        self.deny_files(Some(branch.id));
         let book = self.workers.code.book();
         book.freshen();
         let symbols =
@@ -125,7 +125,7 @@ impl Core {
         symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
     }
 
-    /// Whether code of the workspace may go into calls of a branch.
+    /// Whether requests of a branch may include code of the workspace.
     fn looks_at_code(&self, branch: &Branch) -> bool {
         self.rules(branch).is_ok_and(|rules| rules.code.is_some())
     }

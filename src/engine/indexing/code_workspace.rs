@@ -21,7 +21,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
-/// How long a single command waits for the code to be read before it goes without.
+/// How long a single command waits for the code to be read before it continues without code.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The minimum time between checks for changes when no request needs one.
 pub(crate) const FRESH: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ const WATCH: Duration = Duration::from_secs(3);
 pub(crate) const RARER: u32 = 50;
 /// Files in languages that are read from which on a folder is one of code.
 const FEW: usize = 5;
-/// Maps that are kept, one for each way of counting.
+/// Maximum number of cached maps, one for each encoding.
 const MAPS: usize = 4;
 
 /// A workspace in memory.
@@ -48,7 +48,7 @@ pub(crate) struct LoadedWorkspace {
     /// The rules under which it was read.
     pub(crate) sight: FileVisibility,
     pub(crate) took: Duration,
-    /// How long the last check of known files and the last check of the whole folder took.
+    /// The duration of the last check of known files and of the last check of the whole folder.
     pub(crate) short: Duration,
     pub(crate) long: Duration,
     /// Grows with every change.
@@ -66,17 +66,17 @@ impl Sources for WorkspaceFiles<'_> {
     }
 }
 
-/// A map that was asked for.
+/// A requested map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MapWish {
     pub(crate) encoding: Encoding,
     /// Tokens of the map.
     pub(crate) tokens: u32,
-    /// Central symbols beside it.
+    /// The number of central symbols.
     pub(crate) anchors: usize,
 }
 
-/// A map, and what it was made of.
+/// A map and its source.
 struct BuiltMap {
     wish: MapWish,
     of: Hash,
@@ -87,15 +87,15 @@ struct BuiltMap {
 struct State {
     /// Whether a reader waits for a check of the folder.
     asked: bool,
-    /// Looks that are done.
+    /// The number of finished checks.
     rounds: u64,
     maps: Vec<BuiltMap>,
     wanted: Option<MapWish>,
-    /// What the rules of each session deny; those of the folder and the settings without one.
+    /// The denying rules of each session; under `None`, those of the folder and the settings.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
     /// All of them together.
     sight: FileVisibility,
-    /// The folder cannot be read; until then nothing is asked.
+    /// The folder cannot be read; until then, no check is requested.
     failed: Option<Instant>,
 }
 
@@ -125,7 +125,7 @@ impl CodeWorkspace {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock of what is held; only the code indexer's thread writes.
+    /// The lock of the loaded workspace; only the code indexer's thread writes.
     pub(crate) fn held(&self) -> &RwLock<Option<LoadedWorkspace>> {
         &self.0.held
     }
@@ -146,7 +146,7 @@ impl CodeWorkspace {
         jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
     }
 
-    /// No jobs are taken any more.
+    /// Accepts no more jobs.
     pub(crate) fn close(&self) {
         self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.told(false);
@@ -157,7 +157,7 @@ impl CodeWorkspace {
         *self.0.holds_code.get_or_init(|| holds_code(&self.0.workspace, FEW))
     }
 
-    /// Has the folder looked at now and then while somebody sees what was made of it: the rarer the longer a look takes.
+    /// Schedules checks of the folder while its results are visible: the longer a check takes, the rarer.
     pub(crate) fn watch(&self) {
         let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
         if self.look(due).unwrap_or(false) {
@@ -165,7 +165,8 @@ impl CodeWorkspace {
         }
     }
 
-    /// Has the folder compared with what is known, unless that was done just now or is about to be. A single command waits.
+    /// Requests a comparison of the folder with the index, unless one was just done or is scheduled. A single command
+    /// waits for it.
     pub(crate) fn freshen(&self) {
         if let Some(before) = self.ask_look().filter(|_| self.0.patient) {
             self.wait(before, PATIENCE, &|| false);
@@ -179,7 +180,7 @@ impl CodeWorkspace {
         }
     }
 
-    /// Asks for a look, where one is due: how many were done before.
+    /// Requests a check if one is due; returns the number of finished checks before it.
     fn ask_look(&self) -> Option<u64> {
         let lately = |held: &LoadedWorkspace| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
         let fresh = self.look(lately).unwrap_or(false);
@@ -203,14 +204,14 @@ impl CodeWorkspace {
         }
     }
 
-    /// The code indexer's thread begins to look: what is asked from now on wants another look.
+    /// The code indexer's thread starts a check: later requests need another check.
     pub(crate) fn begins(&self) -> Option<MapWish> {
         let mut state = self.state();
         state.asked = false;
         state.wanted
     }
 
-    /// A check is done.
+    /// A check has finished.
     pub(crate) fn told(&self, failed: bool) {
         let mut state = self.state();
         state.rounds += 1;
@@ -218,9 +219,9 @@ impl CodeWorkspace {
         self.0.wake.notify_all();
     }
 
-    /// What the rules of a session deny, or those that hold without one. What is held was read under all that are known here,
-    /// or nobody looks at it. Gives them.
-    pub(crate) fn keep_back(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
+    /// Sets the denying rules of a session, or those without a session. The loaded index was read under all of them, or
+    /// it is not used. Returns them.
+    pub(crate) fn deny_files(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);
@@ -233,7 +234,7 @@ impl CodeWorkspace {
         state.sight.clone()
     }
 
-    /// What rules keep from being read.
+    /// The files hidden by rules.
     pub(crate) fn sight(&self) -> FileVisibility {
         self.state().sight.clone()
     }
@@ -267,7 +268,7 @@ impl CodeWorkspace {
         }
     }
 
-    /// The map that was last made for a wish, an older one until a new one is there.
+    /// The newest map for a request, an older one until the new one is ready.
     pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
         let mut state = self.state();
         let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
@@ -277,7 +278,7 @@ impl CodeWorkspace {
         found
     }
 
-    /// Makes the maps anew that are out of date, and one that is wanted; whether one is another than before.
+    /// Makes outdated maps again, and a requested one; returns whether any of them changed.
     pub(crate) fn draw_maps(&self, held: &LoadedWorkspace, wanted: Option<MapWish>) -> bool {
         let known: Vec<(MapWish, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
         let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
@@ -315,8 +316,8 @@ impl CodeWorkspace {
     }
 }
 
-/// What a map is made of: the names of the files, and the files whose symbols it names. It is not drawn anew for every
-/// change of a file, so that a server can go on with what it has cached.
+/// The source of a map: the names of the files, and the files whose symbols it names. The map is not made again for
+/// every change of a file, so that a server can use its cache.
 fn made_of(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));

@@ -1,6 +1,6 @@
-//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the retrieval
-//! room needs: texts, scopes, groups. Runs on the planner's thread.
-//! Not for: what happens with the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
+//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares the input of
+//! the module `retrieval`: texts, scopes, groups. Runs on the planner's thread.
+//! Not for: the use of the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;
@@ -27,25 +27,25 @@ use std::time::{Duration, Instant};
 
 /// Messages read from the store at once.
 const BATCH: usize = 64;
-/// How long indexing may hold the planner up at a time.
+/// How long indexing may delay the planner at a time.
 const SLICE: Duration = Duration::from_millis(80);
 /// Scopes kept for each session.
 const SCOPES: usize = 3;
-/// Segments whose postings stay in memory beside the store; further ones are read from there.
+/// Segments whose postings stay in memory; others are read from the store.
 const RESIDENT: usize = 16;
 /// Passages by which the segment that still grows must have grown to be stored again.
 const GROWN: u32 = 256;
 /// Texts kept at hand for cards.
 const TEXTS: usize = 4_000;
 
-/// Up to so many passages every one is compared with a question; of more, those that seem nearest.
+/// Up to this number of passages, each one is compared with a question; beyond it, only the apparently nearest.
 const WHOLE: usize = 200_000;
 
-/// What is kept of one session.
+/// The cached index of one session.
 pub(crate) struct SessionIndex {
     pub(crate) index: Index,
     session: SessionId,
-    /// Digests of the segments that the store holds or was given.
+    /// Digests of the segments in the store.
     stored: Vec<Hash>,
     /// Passages of the segment that still grows when it was stored last.
     kept: u32,
@@ -58,7 +58,7 @@ pub(crate) struct SessionIndex {
 pub(crate) struct MessageSearch {
     store: Store,
     sessions: HashMap<SessionId, SessionIndex>,
-    /// Where vectors come from, where there is an embedder.
+    /// The source of vectors, if there is an embedder.
     pub(crate) vectors: Option<Vectors>,
 }
 
@@ -75,7 +75,7 @@ impl MessageSearch {
         }
     }
 
-    /// Indexes what of a path is not yet, for a while; says how many messages are left.
+    /// Indexes new messages of a path for a limited time; returns the number of remaining messages.
     pub(crate) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
         let store = &self.store;
         Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
@@ -92,7 +92,7 @@ impl MessageSearch {
         })
     }
 
-    /// The session's shelf with this whole path indexed, its scope, and the texts and postings behind it.
+    /// The session's index with this whole path, its scope, and its texts and postings.
     pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
         let store = &self.store;
         let there = Self::of(&mut self.sessions, store, session)?;
@@ -115,7 +115,7 @@ impl MessageSearch {
 }
 
 impl SessionIndex {
-    /// What the store holds of a session. What cannot be read is dropped and made again.
+    /// Loads the stored index of a session. Unreadable parts are dropped and made again.
     fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
         let empty = || Self {
             index: Index::new(),
@@ -142,8 +142,8 @@ impl SessionIndex {
         Ok(shelf)
     }
 
-    /// Indexes what of a path is not yet, all of it or as much as the time allows; says how many messages are left. Paths
-    /// go in from their root, so what stands before a known message is known.
+    /// Indexes new messages of a path, all of them or as many as the time allows; returns the number of remaining
+    /// messages. Paths are indexed from the root, so the messages before a known one are known.
     fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
         let begun = Instant::now();
         let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
@@ -166,7 +166,7 @@ impl SessionIndex {
         Ok(path.len() - known)
     }
 
-    /// Stores what still grows, once it has grown by enough, so that the next program need not make it again.
+    /// Stores the open segment once it has grown enough, so that the next program need not index it again.
     fn keep_tail(&mut self, store: &Store) {
         let growing = self.index.growing();
         let grown = if growing < self.kept { growing } else { growing - self.kept };
@@ -180,7 +180,8 @@ impl SessionIndex {
         }
     }
 
-    /// Vectors go to the passages that they were made of. One that fits no other is left out, and so are all with it.
+    /// Assigns vectors to the passages from which they were computed. Vectors that do not match are dropped with their
+    /// batch.
     fn take_vectors(&mut self, arrived: Vec<NewVectors>) {
         for (key, codes) in arrived {
             let known = self.index.number(&key).and_then(|number| self.index.known(number));
@@ -205,7 +206,7 @@ impl SessionIndex {
         });
     }
 
-    /// Gives sealed segments to the store and lets go of their postings, which are read from there again.
+    /// Moves sealed segments to the store and drops their postings from memory.
     fn hand_over(&mut self, store: &Store) {
         if store.read_only() {
             return;
@@ -270,7 +271,7 @@ pub(crate) struct PathIndex<'a> {
     lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
-/// What cards need to know of a message.
+/// Facts about a message for its card.
 #[derive(Clone, Debug)]
 pub(crate) struct CardFacts {
     pub(crate) id: NodeId,
@@ -280,7 +281,7 @@ pub(crate) struct CardFacts {
 }
 
 impl PathIndex<'_> {
-    /// How like a question the passages of the scope are; none where a passage that may come back has no vector.
+    /// The similarity of the passages in the scope to a question; `None` if an allowed passage has no vector.
     pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
         let (index, scope) = (&self.shelf.index, self.scope);
         let mut docs = DocSet::default();
@@ -302,7 +303,7 @@ impl PathIndex<'_> {
         found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
     }
 
-    /// A message by its key.
+    /// The facts about a message, by its key.
     pub(crate) fn told(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)
     }

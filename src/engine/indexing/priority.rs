@@ -4,8 +4,8 @@
 /// How a search may use an embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Priority {
-    /// While a person types: no remote server is asked.
+    /// While a person types: no remote server is called.
     Typing,
-    /// On request.
+    /// For an explicit request.
     Asked,
 }

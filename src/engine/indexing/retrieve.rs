@@ -17,10 +17,10 @@ use crate::engine::sessions::session::Session;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Near misses that come back.
+/// Maximum number of near misses.
 const NEAR: usize = 12;
 
-/// What is asked.
+/// A retrieval request.
 pub(crate) struct RetrievalRequest {
     pub(crate) query: String,
     pub(crate) at: Option<i64>,
@@ -28,7 +28,7 @@ pub(crate) struct RetrievalRequest {
     pub(crate) anyway: bool,
 }
 
-/// Where to search.
+/// The searched branch or session.
 struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,
@@ -38,7 +38,7 @@ struct SearchPlace {
 }
 
 impl Core {
-    /// Looks and answers, on the planner's thread.
+    /// Searches and answers, on the planner's thread.
     pub(crate) fn retrieve(
         &mut self,
         ticket: Ticket,

@@ -31,14 +31,14 @@ use std::time::{Duration, Instant};
 const LOOKED: usize = 256;
 /// Messages whose vectors are made before they are stored.
 const MADE: usize = 32;
-/// How long nothing is asked of an embedder that failed.
+/// The pause after an embedder failed.
 const PAUSE: Duration = Duration::from_secs(30);
-/// How long a question may take while a person types, and when it was asked for.
+/// The time limit for a question while a person types.
 const TYPING: Duration = Duration::from_secs(1);
 const ASKED: Duration = Duration::from_secs(20);
-/// How long no question is asked while a person types, after one that took too long.
+/// The pause for questions while a person types, after one took too long.
 const LATE: Duration = Duration::from_secs(5);
-/// At most one line about progress in this time.
+/// The minimum time between two progress messages.
 const TELL: Duration = Duration::from_secs(1);
 /// Vectors of questions that are remembered.
 const QUESTIONS: usize = 256;
@@ -46,7 +46,7 @@ const QUESTIONS: usize = 256;
 /// A message with its new vectors, one per passage, in order.
 pub(crate) type NewVectors = (Hash, Vec<Code>);
 
-/// What is embedded of a message, passage by passage, with the hashes under which the vectors are kept.
+/// The embedded texts of a message, passage by passage, with the hashes under which their vectors are stored.
 type Texts = Vec<(Hash, String)>;
 
 /// A message whose vectors are wanted.
@@ -60,13 +60,13 @@ struct WantedVectors {
 #[derive(Default)]
 struct State {
     embedder: Option<Arc<dyn Embed>>,
-    /// Asked for at least once in this process, and not failed since.
+    /// Requested at least once in this process, and not failed since.
     known: HashSet<(SessionId, Hash)>,
     /// Still to be read from the store.
     unread: VecDeque<WantedVectors>,
     /// Not in the store: to be made.
     missing: VecDeque<WantedVectors>,
-    /// A batch is under way: of the first kind, of the second.
+    /// Whether a batch of the first or the second kind is running.
     busy: (bool, bool),
     arrived: HashMap<SessionId, Vec<NewVectors>>,
     questions: HashMap<String, Option<Vec<f32>>>,
@@ -77,7 +77,7 @@ struct State {
     total: usize,
     told: Option<Instant>,
     down: Option<Instant>,
-    /// Raised by a removal: what was read before must not be written.
+    /// Increased by a deletion: texts read before must not be written.
     removals: u64,
     closed: bool,
 }
@@ -131,7 +131,7 @@ impl Vectors {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the thread and waits for it; what was made is with the store then.
+    /// Ends the thread and waits for it; finished vectors are in the store then.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.0.wake.notify_all();
@@ -155,7 +155,7 @@ impl Vectors {
         self.0.wake.notify_all();
     }
 
-    /// Takes a path's messages in hand. Paths come from their root, so what stands before a known message is known.
+    /// Requests vectors for a path's messages. Paths start at their root, so the messages before a known one are known.
     pub(crate) fn want(&self, session: SessionId, path: &[PathNode]) {
         let mut state = self.lock();
         if state.rests() {
@@ -173,7 +173,7 @@ impl Vectors {
         }
     }
 
-    /// Waits until all that was wanted has its vectors, or no more can come.
+    /// Waits until all requested vectors exist, or no more can be computed.
     pub(crate) fn settle(&self) {
         let done = |state: &State| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
         drop(self.wait(self.lock(), done));
@@ -186,7 +186,7 @@ impl Vectors {
         state
     }
 
-    /// What arrived for a session since the last time.
+    /// New vectors of a session since the last call.
     pub(crate) fn arrived(&self, session: SessionId) -> Vec<NewVectors> {
         self.lock().arrived.remove(&session).unwrap_or_default()
     }
@@ -196,14 +196,14 @@ impl Vectors {
         self.lock().embedder.as_ref().map(|embedder| embedder.id())
     }
 
-    /// Whether this question would only be asked of a server elsewhere, and was not yet.
+    /// Whether this question would require a remote server and was not sent to it.
     pub(crate) fn withheld(&self, question: &str) -> bool {
         let state = self.lock();
         let remote = state.embedder.as_ref().is_some_and(|embedder| embedder.remote());
         remote && !state.rests() && !state.questions.contains_key(question)
     }
 
-    /// A question that was looked at on request: nothing more is to be had for it.
+    /// Records that a question was handled on request: its vector will not change.
     pub(crate) fn looked(&self, question: &str) {
         self.remember(question, None);
     }
@@ -219,7 +219,7 @@ impl Vectors {
         }
     }
 
-    /// The vector of a question, where it may be asked for now.
+    /// The vector of a question, if it may be requested now.
     pub(crate) fn question(&self, question: &str, priority: Priority) -> Option<Vec<f32>> {
         let embedder = {
             let state = self.lock();
@@ -256,7 +256,7 @@ impl Vectors {
                 Work::Make(wanted, removals) => self.make(&wanted, removals),
             };
             match result {
-                // The end, or a removal: what it dropped is asked for again.
+                // The end, or a deletion: dropped texts are requested again.
                 Err(EmbedError::Stopped) => {}
                 Err(error) => self.failed(&error),
                 Ok(()) => self.tell(),
@@ -296,7 +296,7 @@ impl Vectors {
         Ok(made)
     }
 
-    /// Gives what the store has; what it lacks is to be made.
+    /// Returns stored vectors; missing ones will be computed.
     fn read(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
@@ -319,7 +319,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Makes what the store lacks, writes it down, and gives it.
+    /// Computes, stores, and returns missing vectors.
     fn make(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
@@ -362,7 +362,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// The texts of messages, passage by passage. What is gone has none.
+    /// The texts of messages, passage by passage. Deleted messages have none.
     fn texts(&self, batch: &[WantedVectors]) -> Result<Vec<(WantedVectors, Texts)>, EmbedError> {
         let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
         let nodes: HashMap<NodeId, Node> = self
@@ -413,8 +413,8 @@ fn unread(error: &StoreError) -> EmbedError {
     EmbedError::Settings(error.to_string())
 }
 
-/// What is embedded of a message: its passages, each after the speaker's name where one is known; and the hashes under which
-/// their vectors are kept.
+/// The embedded texts of a message: its passages, each after the speaker's name if known; and the hashes under which
+/// their vectors are stored.
 fn passage_texts(node: &Node) -> Texts {
     let text = searchable(&node.head, &node.content);
     let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());

@@ -1,4 +1,4 @@
-//! What the planner remembers between plans: terms of messages, hashed questions, tokens of tools.
+//! Caches of the planner between plans: terms of messages, hashed questions, tokens of tools.
 //! Not for: contents and their counts (`input_builder`), or computing any of it (`facts`, `sources::subjects`,
 //! `tool_costs`).
 

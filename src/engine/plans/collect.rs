@@ -1,5 +1,5 @@
-//! Collects everything that a plan is solved from: the messages of the snapshot, then the candidates of every source in turn.
-//! Not for: fetching and counting (`input_builder`), what a source offers (`sources`), or deciding what fits (`context`).
+//! Collects the input of a plan: the messages of the snapshot, then the candidates of every source in turn.
+//! Not for: fetching and counting (`input_builder`), the offers of a source (`sources`), or admission (`context`).
 
 use super::input::Work;
 use super::input_builder::{BuiltInput, InputBuilder};
@@ -11,7 +11,8 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::plan::Warning;
 
 impl InputBuilder {
-    /// Collects a plan's input. Where the model's own tokenizer cannot be used, another vocabulary counts and a warning says so.
+    /// Collects a plan's input. If the model's own tokenizer cannot be used, another vocabulary counts, and a warning
+    /// reports that.
     pub(crate) fn collect(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (instead, why) = self.counter().settle(snapshot.rules.model.encoding);
         let Some(why) = why else { return self.collect_counted(snapshot) };
@@ -34,7 +35,7 @@ impl InputBuilder {
         found.contents.subject = subjects::place(self, snapshot, asked.as_deref())?;
         memory::add(self, snapshot, asked.as_deref(), &mut found)?;
         let search = code::add(self, snapshot, asked.as_deref(), &mut found)?;
-        // What goes anyway is not looked up again: the only question that is asked before the plan is solved.
+        // Turns that are sent in any case are not searched; this is the only decision before the plan is solved.
         if let Some(already_in) = context::already_in(&found.input, found.input.allowance) {
             error_pairs::add(self, snapshot, &already_in, &mut found)?;
             if let Some(search) = search {

@@ -24,7 +24,7 @@ use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 
 impl Core {
-    /// What a draft asks, on a session's branch.
+    /// The question of a draft on a session's branch.
     fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let gone = || Failure::user("That message is not on this branch.");
         match &draft.kind {
@@ -39,7 +39,7 @@ impl Core {
                 let head = session.node(*node)?;
                 if head.role != Role::User {
                     return Err(Failure::user("Only your own messages can be edited.")
-                        .todo("Regenerate the answer (R), or fork."));
+                        .todo("Regenerate the answer (R), or fork the branch."));
                 }
                 Ok(Question {
                     base: head.parent,
@@ -90,7 +90,7 @@ impl Core {
         self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision }).map(drop)
     }
 
-    /// Starts solving a draft's plan in order to send it. Where a plan was named, only that one is sent.
+    /// Starts planning a draft in order to send it. If a plan was named, only that plan is sent.
     fn solve_and_send(
         &mut self,
         ticket: Ticket,
@@ -104,27 +104,27 @@ impl Core {
         Ok(())
     }
 
-    /// Takes back an `Ask` that still waits for its plan; says whether there was one.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> bool {
+    /// Cancels an `Ask` that still waits for its plan; returns whether there was one.
+    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> bool {
         if let Some(ticket) = self.plans.by_hand.remove(&branch) {
             let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.unlatch(branch) else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.cancel_latched(branch) else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
     }
 
-    /// Gives the number of the job.
+    /// Returns the number of the job.
     fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<u64, Failure> {
         let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.submit(&branch, &question, purpose)
     }
 
-    /// What a draft asks, with the message that it replies to.
+    /// The question of a draft, with the message that it replies to.
     pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let question = Self::question(self.sessions.of_branch(branch.id)?, branch, draft)?;
         let reply = match &draft.kind {
@@ -156,7 +156,7 @@ impl Core {
         self.submit_under(branch, self.rules(branch)?, question, purpose)
     }
 
-    /// Starts solving a question under rules that may be other than the branch's own. Gives the number of the job.
+    /// Starts planning a question under rules that may differ from the branch's own. Returns the number of the job.
     pub(crate) fn submit_under(
         &mut self,
         branch: &Branch,
@@ -177,7 +177,7 @@ impl Core {
         Ok(job)
     }
 
-    /// Indexing went on. When it is done, a plan that had to do without is made again.
+    /// Indexing progressed. When it is complete, a plan that was made without it is made again.
     pub(crate) fn report_indexing(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
         self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
@@ -189,8 +189,8 @@ impl Core {
         }
     }
 
-    /// Plans the draft on the screen again where something that its plan depends on has changed. Nobody asks for it: this is
-    /// called after everything that reaches the engine's thread. A command plans what it needs itself.
+    /// Plans the draft on the screen again if anything that its plan depends on has changed. Called after every message
+    /// to the engine's thread. A command plans what it needs itself.
     pub(crate) fn replan_when_due(&mut self) {
         if self.setup.patient {
             return;
@@ -232,8 +232,8 @@ impl Core {
         }
     }
 
-    /// The plan of a latched draft is there. Where something changed meanwhile it is solved again; where another plan was
-    /// named than came out, it is only drawn.
+    /// The plan of a latched draft is ready. If anything changed meanwhile, it is planned again; if another plan was
+    /// named, it is only drawn.
     fn solved_to_send(
         &mut self,
         branch: BranchId,
@@ -261,7 +261,7 @@ impl Core {
         self.send_drawn(ticket, branch, &draft, result);
     }
 
-    /// Keeps a solution as what is drawn, and shows it.
+    /// Stores a plan as the drawn one, and shows it.
     fn draw(
         &mut self,
         branch: BranchId,
@@ -316,8 +316,8 @@ impl Core {
         }
     }
 
-    /// `Ask`: sends what is drawn, or solves it first. A named plan that was drawn before something changed is solved again:
-    /// it goes when the same plan comes out.
+    /// `Ask`: sends the drawn plan, or plans first. A named plan that was drawn before a change is planned again: it is
+    /// sent if the result is the same plan.
     pub(crate) fn ask(
         &mut self,
         ticket: Ticket,
@@ -348,18 +348,18 @@ impl Core {
         }
     }
 
-    /// Whether an embedder elsewhere was not asked about a draft while it was typed.
+    /// Whether a remote embedder was not called for a draft while it was typed.
     fn withheld(&self, draft: &Draft) -> bool {
         !draft.text.trim().is_empty()
             && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
-    /// The same draft waits to be sent, and is to go without what it waits for: the one that waits is taken back.
+    /// The same draft already waits to be sent and must now be sent without waiting: cancels the waiting one.
     fn hurry(&mut self, branch: BranchId, draft: &Draft) {
         let waits = self.plans.latched.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
-            self.unlatch(branch);
+            self.cancel_latched(branch);
         }
     }
 
@@ -389,7 +389,12 @@ impl Core {
         let opened = match result {
             Ok(Planned::Plan { .. }) => match self.plans.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
                 Some(solved) => self.open_turn(branch, draft, &solved),
-                None => Err(Failure::new(FailureKind::Internal, "The plan was lost.").todo("Send again.")),
+                None => Err(Failure::new(
+                    FailureKind::Internal,
+                    "The plan is no longer \
+                    available.",
+                )
+                .todo("Send again.")),
             },
             Ok(Planned::Blocked(blocked)) => {
                 let ways: Vec<String> =
@@ -408,7 +413,7 @@ impl Core {
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 
-    /// Keeps a round's plan as the drawn one.
+    /// Stores a round's plan as the drawn one.
     pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
         let revision = self.plans.revision(branch);
         self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// The body of the plan drawn last, with what it consists of.
+    /// The body of the plan drawn last, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans
@@ -64,7 +64,7 @@ impl Core {
             self.recover_branch(id);
             self.may_ask(id, &draft).map_err(|failure| match failure.kind {
                 FailureKind::User => {
-                    kept(Failure::user("The request asks nothing.").todo("Its last user message is empty."))
+                    kept(Failure::user("The request contains no question.").todo("Its last user message is empty."))
                 }
                 _ => failure,
             })?;
@@ -75,7 +75,10 @@ impl Core {
         let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
         if named != asks {
             let what = format!("The request names model {named:?}, but this branch uses {asks:?}.");
-            return Err(kept(Failure::user(what)).todo("Change the branch's model, or name that model."));
+            return Err(kept(Failure::user(what)).todo(
+                "Change the branch's model, or use that model's name in the \
+                request.",
+            ));
         }
         let revision = self.plans.revision(id);
         let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
@@ -106,13 +109,20 @@ impl Core {
         if sends {
             self.plans.by_hand.remove(&branch);
         }
-        let lost = || Failure::new(FailureKind::Internal, "The request was lost.").kept("Nothing was sent.");
+        let lost = || {
+            Failure::new(
+                FailureKind::Internal,
+                "The edited request is no longer \
+            available.",
+            )
+            .kept("Nothing was sent.")
+        };
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
             Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
             Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
             Ok((solved, _)) => {
-                // Marks that changed meanwhile are not used up by a call that was put together before.
+                // Marks that changed meanwhile are not used up by a call that was planned before.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
             }
@@ -217,7 +227,7 @@ fn put_together(
     Ok((solved, weighed))
 }
 
-/// What a request's messages are made of: for each piece its section and the row's first words.
+/// The parts of a request's messages: for each, its section and the row's first words.
 fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     let mut of: HashMap<Hash, &Row> = HashMap::new();
     for row in plan.included() {

@@ -39,7 +39,7 @@ impl MessageTerms {
     }
 }
 
-/// Freezes into the turns what their policy wants to know of them.
+/// Adds the facts that the policy needs to the turns.
 pub(crate) fn freeze(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -87,7 +87,7 @@ pub(crate) fn freeze(
     Ok(())
 }
 
-/// How active the turns are that the program pinned, by what the last turns of the path touched.
+/// The activation of the turns that the program pinned, from the touches of the last turns of the path.
 fn alive(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
     let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
     if own.is_empty() {
@@ -120,7 +120,7 @@ fn turn_of(mark: &Mark) -> Option<Hash> {
     }
 }
 
-/// Where a turn that begins at a position stands among the branch's tasks: in the newest that holds it.
+/// The task of a turn that starts at a position: the newest that contains it.
 fn part(snapshot: &Snapshot, at: usize) -> TaskRelation {
     let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
     held.map_or(TaskRelation::None, |(_, _, done)| if *done { TaskRelation::Done } else { TaskRelation::Running })

@@ -21,6 +21,7 @@ use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::export::secrets;
 use std::sync::Arc;
 
 /// A plan's input under construction.
@@ -41,7 +42,7 @@ impl<'a> Work<'a> {
         Self { builder, snapshot, contents, warnings, made: 0, asked, summaries: Vec::new(), near: Vec::new() }
     }
 
-    /// Puts everything together.
+    /// Assembles the input.
     pub(crate) fn assemble(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
@@ -170,7 +171,7 @@ impl<'a> Work<'a> {
         Ok(Some(self.text(card_text(turn.number, at, &parts))))
     }
 
-    /// Puts a block's text into the contents and counts it.
+    /// Adds a block's text to the contents and counts it.
     fn text(&mut self, text: String) -> (Hash, u32) {
         let hash = Hash::of(text.as_bytes());
         let tokens = self.builder.count(self.encoding(), &text);
@@ -178,7 +179,7 @@ impl<'a> Work<'a> {
         (hash, tokens)
     }
 
-    /// The open turn, and what a label before its person's words would add.
+    /// The open turn, and the tokens of a label before its text.
     fn open(&mut self) -> Result<(TurnInput, u32), Failure> {
         let snapshot = self.snapshot;
         let mut open = self.turn(&snapshot.open)?;
@@ -252,20 +253,23 @@ impl<'a> Work<'a> {
         }
         blocks.extend(self.state_request().filter(|_| !self.waits()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
-            let text = state_text(&state.text);
-            let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
+            let (sent, masked) = secrets::mask(&state.text);
+            let text = state_text(&sent);
+            let edited = if state.edited { ", edited by you" } else { "" };
+            let secrets = if masked > 0 { ", secrets masked" } else { "" };
+            let title = format!("state v{}{edited}{secrets}", state.version);
             blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
         }
         blocks
     }
 
-    /// Whether the plan decides if the model is asked for a state block: nothing yet tells that turns are left out.
+    /// Whether the plan decides if the model is asked for a state block: it is not known yet that turns are left out.
     fn waits(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        auto && self.snapshot.state.is_none() && self.snapshot.gaps.is_empty()
+        auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
     }
 
-    /// The text that asks the model to keep a state block; none where the policy never asks.
+    /// The text that asks the model to keep a state block; `None` if the policy never asks.
     fn state_request(&mut self) -> Option<Block> {
         let rules = &self.snapshot.rules;
         let older = rules.policy.state_block == StateBlock::Auto;
@@ -284,7 +288,7 @@ impl<'a> Work<'a> {
         Block::new(section, kind, self.text(text), title, reason)
     }
 
-    /// Summaries that were accepted: those that may go as blocks, the others as rows.
+    /// Accepted summaries: those that may be sent as blocks, the others as rows.
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         for summary in &snapshot.summaries.stale {
@@ -473,7 +477,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a message is marked so that its turn may go as a card.
+/// Whether a message is marked so that its turn may be sent as a card.
 fn wants_card(marks: &[Mark], key: Hash) -> bool {
     marks.iter().any(|mark| match mark.target {
         Atom::Turn { user, .. } => user == key,

@@ -37,7 +37,7 @@ pub(crate) struct Contents {
     pub(crate) recipes: HashMap<Hash, CardSettings>,
     /// The retrieved sets.
     pub(crate) sets: Vec<RetrievalSet>,
-    /// The subject of what is asked.
+    /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct BuiltInput {
     pub(crate) behind: usize,
 }
 
-/// A message as a plan's input takes it, with what decides whether calls and results belong together.
+/// A message for a plan's input, with the facts that link calls and results.
 #[derive(Clone)]
 pub(crate) struct CountedMessage {
     pub(crate) message: MessageInput,
@@ -79,7 +79,7 @@ pub(crate) struct InputBuilder {
     content_bytes: u64,
     pub(crate) facts: crate::engine::plans::caches::FactsCache,
     pub(crate) questions: crate::engine::plans::caches::Questions,
-    /// What the workspace says of itself.
+    /// The workspace's rules and skills.
     pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
     /// The workspace's code.
     pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
@@ -88,7 +88,7 @@ pub(crate) struct InputBuilder {
 }
 
 impl BuiltInput {
-    /// Takes an offer in; its texts are part of what the plan follows from.
+    /// Adds an offer; its texts are part of the plan's basis.
     pub(crate) fn offer(&mut self, offer: Offer) {
         let mut frozen = Fields::new("offer").hash(self.input.basis.frozen).number(offer.candidates.len() as u64);
         for block in offer.heading.iter().chain(offer.candidates.iter().map(|one| &one.block)) {
@@ -139,7 +139,7 @@ impl InputBuilder {
         self.counter.clone()
     }
 
-    /// What is remembered of a message.
+    /// The cached counts of a message.
     pub(crate) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<CountedMessage> {
         self.memory.get(&(key, encoding, joins)).cloned()
     }
@@ -229,7 +229,7 @@ impl InputBuilder {
         Ok(self.store.traces(session, most)?)
     }
 
-    /// What turns touched, by the keys of their last nodes.
+    /// The touches of turns, by the keys of their last nodes.
     pub(crate) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
         Ok(self.store.touches(session, tips)?)
     }
@@ -245,7 +245,7 @@ impl InputBuilder {
     }
 }
 
-/// A message's texts in every form that it may take.
+/// A message's text in every form.
 struct RenderedForms {
     whole_form: Form,
     whole: String,
@@ -275,7 +275,7 @@ impl RenderedForms {
             placeholder: text(Form::Placeholder),
             reply: reply_to(content),
             parts: opaque_parts(head.key, content),
-            // A tool that said nothing has answered its call all the same.
+            // An empty tool result still answers its call.
             bar: bar(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
             whole_form,
             whole,

@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// Bytes of a state block that are sent; longer ones are cut at a line.
 const STATE_BYTES: usize = 8 * 1024;
 
-/// A state block as it is sent.
+/// The text of a state block in a request.
 pub(crate) fn state_text(state: &str) -> String {
     render_forms::block("State", bounded(state))
 }
 
-/// A turn as the card that stands for it outside the window.
+/// The card of a turn outside the window.
 pub(crate) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) -> String {
     let body = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content.as_ref())));
     render_forms::fenced(&format!("Turn {number} of this conversation, {} (kept as context)", date(at)), &body)

@@ -61,7 +61,7 @@ impl Core {
         Ok(())
     }
 
-    /// What is being worked out is not wanted any more.
+    /// Cancels the running preview.
     fn drop_preview(&mut self) {
         if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);

@@ -30,7 +30,7 @@ impl Core {
         None
     }
 
-    /// Has the last request of a branch read again, once, where it is not known. A single command waits for it.
+    /// Restores the last request of a branch, once, if it is unknown. A single command waits for it.
     pub(crate) fn recall_request(&mut self, branch: BranchId) {
         if self.plans.outlines.contains_key(&branch) || !self.plans.recalling.insert(branch) {
             return;
@@ -62,7 +62,7 @@ impl Core {
         );
     }
 
-    /// It was read: the plan on the screen is shown again with what is known now.
+    /// The request was restored: the plan on the screen is shown again with that knowledge.
     pub(crate) fn put_previous_request(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
@@ -75,7 +75,7 @@ impl Core {
                 && row.included()
                 && last.is_some_and(|last| last.text != row.text)
         };
-        // What changed meanwhile is told in the plan itself.
+        // The plan itself reports changes made meanwhile.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }
@@ -90,7 +90,7 @@ impl Core {
     }
 }
 
-/// What a stored request consists of; nothing where it does not render to the bytes that were sent.
+/// The outline of a stored request; `None` if it does not render to the bytes that were sent.
 fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<PreviousRequest> {
     let stored = stored(store, run).ok()?;
     let contents = restored(store, &stored, session, run).ok()?;

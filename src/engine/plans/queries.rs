@@ -119,13 +119,13 @@ impl Core {
         };
         if chosen.is_empty() {
             let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
-            return Err(Failure::user("There is no such profile, or none is set up.")
+            return Err(Failure::user("There is no such profile, or no profile is set up.")
                 .todo(format!("Profiles: {}.", known.join(", "))));
         }
         Ok(chosen)
     }
 
-    /// Asks servers for their models, on threads of its own.
+    /// Requests the models of servers, on separate threads.
     pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
         let profiles = self.asked_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
@@ -158,7 +158,7 @@ impl Core {
         Ok(())
     }
 
-    /// When a branch's model has a window that is only assumed, asks its server, once.
+    /// If the window of a branch's model is only assumed, requests it from the server, once.
     pub(crate) fn learn_window(&self, branch: &Branch) {
         let Ok(rules) = self.rules(branch) else { return };
         let openai = rules.profile.backend == Backend::Openai;
@@ -180,7 +180,7 @@ impl Core {
         );
     }
 
-    /// Looks at the store, the workspace and every profile.
+    /// Checks the store, the workspace, and every profile.
     pub(crate) fn doctor(&self, ticket: crate::engine::api::Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
@@ -225,7 +225,7 @@ impl Core {
         let settings = self.folder_card().map(|card| {
             let todo = match card.standing {
                 SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
-                SettingsFileStatus::Faulty => "Correct the file, or delete it.",
+                SettingsFileStatus::Faulty => "Correct or delete the file.",
                 SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
                 SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
@@ -242,7 +242,7 @@ impl Core {
     }
 }
 
-const MEND: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
+const REPAIR: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
     newest backup.";
 
 /// How the store is, the whole of it read once.
@@ -256,8 +256,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), MEND),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), MEND),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), REPAIR),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -287,12 +287,12 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     }
     if store.purge_pending() {
         let text = "deleted text is still in the log, because another program is reading it".into();
-        found.push(plain("purge pending", text, "Close the other windows."));
+        found.push(plain("purge pending", text, "Close the other pleach windows."));
     }
     found
 }
 
-/// Whether what the store holds belongs together.
+/// Whether the store's content is consistent.
 fn content_finding(store: &Store) -> Finding {
     let (ok, text, facts) = match store.examine() {
         Err(error) => (false, error.to_string(), Vec::new()),
@@ -310,11 +310,11 @@ fn content_finding(store: &Store) -> Finding {
             (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
         }
     };
-    let todo = if ok { "" } else { MEND };
+    let todo = if ok { "" } else { REPAIR };
     Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 
-/// How the models that were asked count, beside our estimates.
+/// How models' servers count tokens compared with our estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
     let finding = |known: CalibrationEntry| Finding {
         subject: format!("meter {}/{}", known.profile, known.model),
@@ -326,7 +326,7 @@ fn meter_findings(store: &Store) -> Vec<Finding> {
     crate::engine::calls::meters::learned(store).into_iter().map(finding).collect()
 }
 
-/// Whether the model's own tokenizer counts, where one is set.
+/// Whether the model's own tokenizer is used, if one is configured.
 fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Finding> {
     let Encoding::File(_) = model.encoding else { return None };
     let (encoding, why) = counter.settle(model.encoding);
@@ -382,7 +382,7 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
     }
 }
 
-/// Which node's contents were asked for; those that are gone are left out.
+/// The requested contents of nodes; deleted ones are left out.
 pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
     Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
 }

@@ -14,7 +14,7 @@ use crate::engine::api::{BodyCount, Draft, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A body edited by hand, on its way to the planner's thread and back.
+/// A body edited by hand, sent to the planner's thread and back.
 pub(crate) struct EditedBody {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -28,7 +28,7 @@ pub(crate) struct EditedBody {
     pub(crate) made: Option<Result<(Solved, BodyCount), Failure>>,
 }
 
-/// The preview of an act, on its way to the planner's thread and back.
+/// The preview of an act, sent to the planner's thread and back.
 pub(crate) struct PreviewWork {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -59,7 +59,7 @@ pub(crate) struct Trial {
     pub(crate) arm: Overrides,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) price: Option<Price>,
-    /// Whether it uses the same model as the present call, whose server may have cached the prefix.
+    /// Whether it uses the same model as the present call, so that the server may have cached the prefix.
     pub(crate) same_model: bool,
     pub(crate) result: Option<Result<TrialPlan, String>>,
 }

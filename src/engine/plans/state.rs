@@ -1,6 +1,6 @@
-//! What the engine keeps of plans: those that were drawn, those that are being made, and the draft on the screen, which
-//! is planned again whenever something that its plan depends on changes.
-//! Not for: making plans (`worker`), or what follows from one (`draft`).
+//! The engine's state of plans: drawn plans, running jobs, and the draft on the screen, which is planned again whenever
+//! something that its plan depends on changes.
+//! Not for: making plans (`worker`), or their use (`draft`).
 
 use super::results::TrialWork;
 use super::snapshot::Snapshot;
@@ -31,7 +31,7 @@ pub(crate) struct Plans {
     pub(crate) drawn: HashMap<BranchId, LastPlan>,
     /// The plan before it, if only retrieval differs.
     pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
-    /// What the last request of a branch consisted of.
+    /// The outline of a branch's last request.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
     /// Branches whose last request was searched for in the store.
     pub(crate) recalling: HashSet<BranchId>,
@@ -41,9 +41,9 @@ pub(crate) struct Plans {
     pub(crate) latched: HashMap<BranchId, u64>,
     /// The tickets of edited requests that are about to be sent.
     pub(crate) by_hand: HashMap<BranchId, Ticket>,
-    /// The what-if comparison under way.
+    /// The running what-if comparison.
     pub(crate) trying: Option<TrialWork>,
-    /// The preview under way.
+    /// The running preview.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The draft on the screen.
     pub(crate) on_screen: Option<ScreenDraft>,
@@ -84,7 +84,7 @@ impl Plans {
         self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch && screen.generation > generation)
     }
 
-    /// The number by which a plan of a branch is told to the screen.
+    /// The generation of a branch's plan, for the screen.
     pub(crate) fn generation(&self, branch: BranchId) -> u64 {
         self.on_screen.as_ref().filter(|screen| screen.branch == branch).map_or(0, |screen| screen.generation)
     }
@@ -94,19 +94,19 @@ impl Plans {
         self.outdated = true;
     }
 
-    /// A branch changed in a way that makes its plans stale.
+    /// A branch changed, which makes its plans stale.
     pub(crate) fn touch(&mut self, branch: BranchId) {
         *self.revisions.entry(branch).or_default() += 1;
         self.outdated |= self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch);
     }
 
-    /// Counts what made plans of a branch stale.
+    /// The number of changes that made plans of a branch stale.
     pub(crate) fn revision(&self, branch: BranchId) -> u64 {
         self.revisions.get(&branch).copied().unwrap_or_default()
     }
 
-    /// The draft that is to be planned again now. While any plan is being made it waits: that one may still be drawn, and a
-    /// change that came of making it is not answered with another.
+    /// The draft to plan again now. It waits while any plan is being made: that plan may still be drawn, and a change
+    /// caused by making it does not cause another.
     pub(crate) fn due(&mut self) -> Option<(BranchId, u64, Draft)> {
         if !self.outdated || !self.under_way.is_empty() {
             return None;
@@ -116,14 +116,14 @@ impl Plans {
         Some((screen.branch, screen.generation, screen.draft.clone()?))
     }
 
-    /// A draft was sent: where it is the one on the screen, what was sent stays there until the screen shows the next one.
+    /// A draft was sent: if it is the one on the screen, it stays there until the screen shows the next one.
     pub(crate) fn sent(&mut self, branch: BranchId, draft: &Draft) {
         if let Some(screen) = self.on_screen.as_mut().filter(|screen| screen.branch == branch) {
             screen.draft = screen.draft.take().filter(|shown| shown != draft);
         }
     }
 
-    /// Hands a snapshot to the planner. Gives the job's number, and the ticket of an older draft whose place it takes.
+    /// Passes a snapshot to the planner. Returns the job's number, and the ticket of an older draft that it replaces.
     pub(crate) fn submit(
         &mut self,
         branch: BranchId,
@@ -142,8 +142,8 @@ impl Plans {
         (self.last_job, ticket)
     }
 
-    /// Takes back what waits to be sent on a branch.
-    pub(crate) fn unlatch(&mut self, branch: BranchId) -> Option<PlanPurpose> {
+    /// Cancels the draft that waits to be sent on a branch.
+    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> Option<PlanPurpose> {
         self.latched.remove(&branch).and_then(|id| self.under_way.remove(&id))
     }
 
@@ -152,7 +152,7 @@ impl Plans {
         self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
     }
 
-    /// Nothing is kept of a branch that is gone.
+    /// Drops all state of a deleted branch.
     pub(crate) fn forget(&mut self, branch: BranchId) {
         self.drawn.remove(&branch);
         self.drawn_before.remove(&branch);

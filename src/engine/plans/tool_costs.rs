@@ -11,7 +11,7 @@ use crate::engine::startup::rules::Rules;
 use crate::engine::tools::selection::alone;
 
 impl InputBuilder {
-    /// Tokens of all tools that go, as sent, and of each that there is.
+    /// Tokens of all included tools, as sent, and of each available tool.
     pub(crate) fn weigh_tools(&mut self, rules: &Rules, shape: &RequestShape) -> (u32, Vec<ToolCost>) {
         let sent = tools_json(shape).map_or_else(String::new, |tools| tools.to_string());
         if sent.is_empty() && rules.tools_off.is_empty() {

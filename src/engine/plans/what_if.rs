@@ -24,15 +24,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Other models of the profile that are tried by themselves.
+/// Maximum number of other models of the profile that are included by default.
 const MODELS: usize = 3;
-/// Other policies that are tried by themselves.
+/// Maximum number of other policies that are included by default.
 const POLICIES: usize = 8;
-/// Ways in all.
+/// Maximum number of variants.
 const WAYS: usize = 32;
 
 impl Core {
-    /// Has the other ways solved (the usual ones too, where that is wished); answered when all are.
+    /// Plans the requested variants (and the default ones, if requested); answered when all are planned.
     pub(crate) fn what_if(
         &mut self,
         ticket: Ticket,
@@ -84,7 +84,7 @@ impl Core {
         arms
     }
 
-    /// Models of the same profile that this session asked, the profile's own, and those that its server told of.
+    /// Models of the same profile that this session used, the profile's own, and those that its server reported.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Core {
         }
     }
 
-    /// What is being tried is not wanted any more.
+    /// Cancels the running comparison.
     fn drop_trying(&mut self) {
         if let Some(old) = self.plans.trying.take() {
             old.stop.store(true, Ordering::Relaxed);
@@ -131,14 +131,14 @@ impl Core {
         }
     }
 
-    /// Another draft is planned for the branch: what is being tried for an older one is dropped.
+    /// Another draft is planned for the branch: a comparison for an older one is canceled.
     pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
         if self.plans.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
             self.drop_trying();
         }
     }
 
-    /// All ways are solved.
+    /// All variants are planned.
     pub(crate) fn report_trials(&mut self, tries: Trials) {
         if self.plans.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
             return;
@@ -192,7 +192,7 @@ fn budgets(budget: &Budget) -> Vec<u32> {
     caps
 }
 
-/// One way's plan, then the next in a task of its own, so that what is typed is planned in between.
+/// Plans one variant, then the next in a separate task, so that drafts are planned in between.
 fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
     Box::new(move |builder| {
         if tries.stop.load(Ordering::Relaxed) {
@@ -213,7 +213,7 @@ fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask
     })
 }
 
-/// A way's plan; nothing while it waits for older messages to be indexed.
+/// The plan of a variant; `None` while it waits for older messages to be indexed.
 fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<TrialPlan, String>> {
     let (solution, left) = worker::try_out(builder, snapshot);
     if left > 0 && snapshot.waits {

@@ -48,7 +48,7 @@ pub(crate) struct Job {
     pub(crate) snapshot: Snapshot,
 }
 
-/// What a job is for; comes back with its result.
+/// The purpose of a job, returned with its result.
 #[derive(Clone, Debug)]
 pub(crate) struct Tag {
     pub(crate) branch: BranchId,
@@ -96,7 +96,7 @@ impl UnindexedPath {
     }
 }
 
-/// Something else that needs what the planner's thread keeps: done in its turn, after the plans that wait.
+/// Other work that needs the state of the planner's thread, done after the waiting plans.
 pub(crate) type WorkerTask = Box<dyn FnOnce(&mut InputBuilder) + Send>;
 
 #[derive(Default)]
@@ -108,7 +108,7 @@ struct Queue {
     closed: bool,
 }
 
-/// The way to the thread.
+/// The handle of the thread.
 #[derive(Clone, Default)]
 pub(crate) struct Planner {
     queue: Arc<(Mutex<Queue>, Condvar)>,
@@ -232,7 +232,7 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
         (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }))
     }
 
-    /// One slice more; again when there is nothing else to do, until all is indexed.
+    /// Indexes one more slice, and schedules the next one until all messages are indexed.
     fn index(&mut self, behind: UnindexedPath) -> bool {
         let taking =
             AssertUnwindSafe(|| self.builder.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
@@ -246,12 +246,12 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::Internal, "Planning failed inside pleach.")
+    Failure::new(FailureKind::Internal, "An internal error stopped planning.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
 }
 
-/// The plan or what went wrong, whatever happens, and how many messages are still to be indexed for it.
+/// The plan or the failure, also after a panic, and the number of messages that remain to be indexed for it.
 pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
     match catch_unwind(AssertUnwindSafe(|| solve(builder, snapshot))) {
         Ok(Ok((solved, left))) => (Ok(solved), left),
@@ -260,7 +260,7 @@ pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solut
     }
 }
 
-/// The plan or why there is none, and how many messages are to be indexed before they can be looked through.
+/// The plan or why there is none, and the number of messages to be indexed before they can be searched.
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
     let found = builder.collect(snapshot)?;
     let left = found.behind;
@@ -311,9 +311,9 @@ fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) ->
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }
 
-/// A plan as it is stored: with the request's other fields and our own texts, so that it can be rendered again. Texts that
-/// come from messages are not in it, the new message's neither: they are found by the keys that the plan holds, so that
-/// what is removed is gone from here too.
+/// A stored plan: with the request's other fields and our own texts, so that it can be rendered again. Texts of
+/// messages, including the new one, are not in it: they are found by their keys, so that the text of a deleted message
+/// is not kept here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stored {
     #[serde(flatten)]
@@ -324,8 +324,8 @@ pub(crate) struct Stored {
     /// Cards of single messages, as recipes.
     #[serde(default)]
     pub(crate) cards: HashMap<Hash, CardSettings>,
-    /// The body itself, where a person edited it by hand; empty once a message of its session was removed for good, since
-    /// that message's words may stand in it.
+    /// The body itself, if a person edited it by hand; empty once a message of its session was deleted permanently,
+    /// because it may contain that message's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<Arc<str>>,
 }

@@ -7,6 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{Node, NodeHead, node_key};
 use crate::domain::conversation::record::{
     BranchPointer, ImportResult, ImportedFile, IncomingPieces, Piece, PieceReader, PlacedRecord, Record, Report,
@@ -20,13 +21,13 @@ use crate::store::types::{StoreError, Write};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Parents that are found without asking the store.
+/// Parents that are found without querying the store.
 const RECENT: usize = 8_192;
 
-/// Branches that are taken from one file.
+/// Maximum number of branches from one file.
 const BRANCHES: usize = 1_000;
 
-/// What is known of a record that is a node.
+/// Facts about a record that is already a node.
 #[derive(Clone, Copy)]
 struct ImportedNode {
     id: NodeId,
@@ -56,7 +57,7 @@ struct Intake {
     waiting: Vec<PlacedRecord>,
 }
 
-/// What an import has stored so far.
+/// The progress of an import.
 #[derive(Default)]
 struct ImportProgress {
     /// Sessions that are over.
@@ -75,7 +76,7 @@ struct SessionEnd {
 }
 
 impl Core {
-    /// Takes the program's own conversation in (the demo): its states count at once.
+    /// Imports the program's own conversation (the demo): its states are in use at once.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
@@ -86,7 +87,7 @@ impl Core {
         Ok(())
     }
 
-    /// Stores what an import reads.
+    /// Stores the records of an import.
     pub(crate) fn import(&mut self, incoming: &IncomingPieces) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
             return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
@@ -139,7 +140,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes what waits, and lets the fresh records wait, unless this is the end. None where the session cannot be stored.
+    /// Writes the waiting records and keeps the fresh ones waiting, unless this is the end. `None` if the session
+    /// cannot be stored.
     fn write_portion(
         &self,
         mut intake: Intake,
@@ -170,7 +172,7 @@ impl Core {
     }
 }
 
-/// What an import that stops has stored.
+/// The sentence about what an interrupted import has stored.
 fn kept(sessions: &[ImportResult], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
@@ -265,7 +267,10 @@ impl Intake {
         records: Vec<PlacedRecord>,
     ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
-        for PlacedRecord { record, parent } in records {
+        for PlacedRecord { mut record, parent, reply_root } in records {
+            if let Some((root, _)) = reply_root.and_then(|number| self.placed.get(number as usize)) {
+                record.lane = Lane::Reply(root.to_string()).text();
+            }
             let above = match parent {
                 Some(number) => self.spot(known, session, number)?,
                 None => None,
@@ -365,7 +370,7 @@ impl Intake {
                 id
             }
             Some(branch) => {
-                // A grown export moves the head only when nobody has moved it here since the last import.
+                // A longer export moves the head only if it has not been moved here since the last import.
                 let last = known.setting(&moved_key(session))?;
                 let unmoved = last == branch.head.map(|head| head.to_string());
                 if unmoved && (self.made || over) && head != branch.head && head.is_some() {
@@ -391,7 +396,8 @@ impl Intake {
         Ok(())
     }
 
-    /// Puts one more branch where it stands: a new one, or one that an earlier import made and nobody has moved since.
+    /// Stores one more branch with its head: a new branch, or one that an earlier import created and nobody has moved
+    /// since.
     fn other(
         &self,
         known: &StoreLookup<'_>,
@@ -427,7 +433,7 @@ impl Intake {
     }
 }
 
-/// What else a file says of a new branch.
+/// Other data of a new branch in a file.
 fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
     let away = pointer.archived.then_some(Write::ArchiveBranch { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
@@ -438,7 +444,7 @@ fn plain_name(name: &str) -> String {
     name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// Where an import left the first branch.
+/// The key for the head at which an import left the first branch.
 fn moved(session: SessionId, head: Option<NodeId>) -> Write {
     Write::SetValue { key: moved_key(session), value: head.map(|head| head.to_string()) }
 }

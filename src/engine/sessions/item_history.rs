@@ -39,7 +39,7 @@ impl Core {
     }
 }
 
-/// The keys under which the steps of an item stand: of a turn, those of its messages too.
+/// The keys under which the transitions of an item are stored: for a turn, also those of its messages.
 fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory], atom: &Atom) -> Vec<Hash> {
     let mut keys = vec![Subject::Item(*atom).key()];
     let memory = memories.iter().find(|memory| memory.atom() == *atom);

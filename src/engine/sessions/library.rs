@@ -19,7 +19,7 @@ use crate::store::types::Write;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The branch that every session begins with.
+/// The first branch of every session.
 pub(crate) const FIRST: &str = "main";
 
 /// Search results shown.
@@ -119,7 +119,7 @@ impl Core {
         Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
     }
 
-    /// Sessions that hold these words, best match first.
+    /// Sessions that contain these words, best match first.
     pub(crate) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
         let hits = self.store.search(words, None, HITS)?;
         let cards = self.store.sessions()?;
@@ -213,7 +213,7 @@ impl Core {
         ))
     }
 
-    /// Says where removed text is not quite gone yet: the log that another program reads, and backups.
+    /// Reports where deleted text remains: the log that another program reads, and backups.
     fn and_the_log(&self, mut done: String) -> String {
         if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
             done = format!("{done} {held}");
@@ -273,7 +273,7 @@ fn whole_tree(session: &Session) -> Vec<Slot> {
     slots
 }
 
-/// All nodes of an atom: a message inside an episode goes with the whole episode, so that calls keep their results.
+/// All nodes of an atom: a message inside an episode includes the whole episode, so that calls keep their results.
 fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
     let tree = &session.tree;
     let at = tree.by_key(crate::engine::plans::snapshot::anchor_key(atom)?)?;
@@ -300,7 +300,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
-/// The state blocks that imported answers hold. They are offered: none counts before a person takes it.
+/// The state blocks in imported answers. They are only offered until a person adopts one.
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
@@ -328,7 +328,7 @@ pub(crate) fn origin_key(session: SessionId) -> String {
     format!("source:{session}")
 }
 
-/// The branches as an export names them; none where there is only the one that every session has.
+/// The branches for an export; `None` if there is only the default branch.
 fn pointers(session: &Session) -> Vec<BranchPointer> {
     if let [only] = session.branches.as_slice()
         && only.name == FIRST
@@ -345,7 +345,7 @@ fn pointers(session: &Session) -> Vec<BranchPointer> {
     session.branches.iter().map(pointer).collect()
 }
 
-/// The id under which a node is handed out: the one it came with, else its own.
+/// The public id of a node: its imported id, else its own.
 pub(crate) fn public_id(head: &NodeHead) -> String {
     head.external_id.clone().unwrap_or_else(|| head.id.to_string())
 }
@@ -380,7 +380,7 @@ pub(crate) fn dated(at: i64) -> String {
 }
 
 impl Core {
-    /// Opens a session on a branch that holds a message.
+    /// Opens a session on a branch that contains a message.
     pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
         if !self.sessions.open.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
@@ -390,7 +390,7 @@ impl Core {
         self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
     }
 
-    /// Keeps what is being written on a branch.
+    /// Saves the draft of a branch.
     pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() {
@@ -400,7 +400,7 @@ impl Core {
         Ok(Answer::Done(String::new()))
     }
 
-    /// Keeps the message that was last cleared on a branch.
+    /// Saves the message that was last cleared on a branch.
     pub(crate) fn keep_cleared(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() && !text.is_empty() {

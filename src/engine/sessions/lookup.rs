@@ -23,8 +23,8 @@ pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slo
 }
 
 impl Core {
-    /// The item that a text names by the id of its row, or the beginning of it, as `plan --json` prints it: what is marked, a
-    /// row of the plan drawn last, a memory, a turn, or code of the workspace.
+    /// The item with this row id, or a prefix of it, as `plan --json` prints it: a marked item, a row of the plan drawn
+    /// last, a memory, a turn, or code of the workspace.
     pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
         let wanted = text.trim().to_lowercase();
         if wanted.len() < SHORTEST {
@@ -78,7 +78,7 @@ impl Core {
 /// Whether an id and a name fit.
 type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
 
-/// By id, by name, by unique prefix of an id, by unique beginning of a name.
+/// By id, by name, by unique prefix of an id, or by unique prefix of a name.
 fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (String, String)) -> Result<&'a T, Failure> {
     let wanted = text.to_lowercase();
     let rules: [&Fits<'_>; 4] = [

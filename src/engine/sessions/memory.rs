@@ -23,7 +23,7 @@ use uuid::Uuid;
 const SHORTEST: usize = 4;
 
 impl Core {
-    /// Memories that hold in a session: all of them, or those that fit some words, best first.
+    /// Memories that apply to a session: all of them, or those that match some words, best first.
     pub(crate) fn memories(
         &self,
         session: Option<&str>,
@@ -170,7 +170,7 @@ impl Core {
         }
     }
 
-    /// A change of a memory, undone or done again, against what is there now.
+    /// The writes for undoing or redoing a change of a memory, checked against the current state.
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
         let now = self.store.memory(id).ok().flatten();
@@ -257,7 +257,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// The steps of suggested pins in a change of what is dismissed.
+    /// The transitions of suggested pins for a change of the dismissed suggestions.
     pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
         let Change::Overrides { branch, before, after } = change else { return Vec::new() };
         let Ok(branch) = self.sessions.branch(*branch) else { return Vec::new() };
@@ -319,7 +319,7 @@ impl Core {
         }
     }
 
-    /// The step of an item in a change of its mark by a person: pinned, taken out, taken off again, undone.
+    /// The transition of an item for a change of its mark by a person: pinned, excluded, removed, undone.
     pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
         let Change::Mark { branch, target, before, after } = change else { return None };
         let branch = self.sessions.branch(*branch).ok()?;
@@ -331,7 +331,7 @@ impl Core {
         (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
     }
 
-    /// The sentence about confirmed memories that were made from messages which are removed; empty where there are none.
+    /// The sentence about confirmed memories that came from messages that are being deleted; empty if there are none.
     pub(crate) fn made_from(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
         let mut all = self.store.memories(Some(session))?;
         all.retain(|memory| {
@@ -348,7 +348,7 @@ impl Core {
     }
 }
 
-/// The write that turns one state of a memory into another, given what is there now.
+/// The write that changes a memory from one state to another, given the current state.
 fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
     let expect = now.map(|memory| memory.version);
     match (before, after) {
@@ -369,7 +369,7 @@ fn wide(scope: MemoryScope, session: SessionId) -> Scope {
     }
 }
 
-/// A text that may be kept: one line, not too long, and nothing that looks like a secret.
+/// A valid text for a memory: one line, not too long, and nothing that looks like a secret.
 pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
@@ -382,8 +382,8 @@ pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     }
     if secrets::count(&text) + secrets::count(said) > 0 {
         return Err(Failure::new(FailureKind::User, "That looks like a secret, and memories never contain secrets.")
-            .kept("Nothing was kept.")
-            .todo("Say where the secret is stored instead."));
+            .kept("The memory was not saved.")
+            .todo("Write where the secret is stored instead."));
     }
     Ok(text)
 }

@@ -4,15 +4,17 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::domain::conversation::tree::{self, Slot, Tree, Turn};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Paths kept at hand: a few branches between which a person switches.
 const KEPT: usize = 4;
 
-/// What looking through older messages needs to know of one.
+/// Facts about a message for retrieval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathNode {
     pub(crate) key: Hash,
@@ -38,6 +40,23 @@ pub(crate) struct PathView {
     pub(crate) nodes: Arc<Vec<PathNode>>,
     /// Bytes of all turns before the n-th.
     sums: Vec<u64>,
+    /// The lane of each turn, as a number.
+    lanes: Vec<LaneNumber>,
+}
+
+/// A lane as a number, so that many can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneNumber(u64);
+
+impl LaneNumber {
+    /// For a stored text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        if !text.is_empty() {
+            Lane::read(text).text().hash(&mut hasher);
+        }
+        Self(if text.is_empty() { 0 } else { hasher.finish() })
+    }
 }
 
 impl PathView {
@@ -46,7 +65,8 @@ impl PathView {
         let slots = tree.path(tip);
         let turns = tree::turns(tree, &slots);
         let nodes = slots.iter().map(|slot| PathNode::of(tree.head(*slot))).collect();
-        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), slots };
+        let lanes = turns.iter().map(|turn| lane(tree, &slots, turn)).collect();
+        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), lanes, slots };
         view.sums = Vec::with_capacity(view.turns.len());
         let mut sum = 0;
         for turn in &view.turns {
@@ -67,6 +87,7 @@ impl PathView {
                 let before = last.map_or(0, |turn| size(tree, &self.slots[turn.nodes.clone()]));
                 self.sums.push(self.sums.last().copied().unwrap_or(0) + before);
                 self.turns.push(Turn { nodes: position..position + 1, asked: asks });
+                self.lanes.push(LaneNumber::of(&head.lane));
             }
         }
         self.slots.push(slot);
@@ -80,10 +101,19 @@ impl PathView {
         all - self.sums[turns.start]
     }
 
+    /// Whether a turn is in a lane.
+    pub(crate) fn is_in(&self, turn: usize, lane: LaneNumber) -> bool {
+        self.lanes.get(turn) == Some(&lane)
+    }
+
     /// The turn at a position.
     pub(crate) fn turn_at(&self, position: usize) -> usize {
         self.turns.partition_point(|turn| turn.nodes.end <= position)
     }
+}
+
+fn lane(tree: &Tree, slots: &[Slot], turn: &Turn) -> LaneNumber {
+    slots.get(turn.nodes.start).map_or(LaneNumber::of(""), |slot| LaneNumber::of(&tree.head(*slot).lane))
 }
 
 fn size(tree: &Tree, slots: &[Slot]) -> u64 {
@@ -95,7 +125,7 @@ fn size(tree: &Tree, slots: &[Slot]) -> u64 {
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 
 impl Paths {
-    /// The path to `tip`; grown from the one to its parent where that is at hand.
+    /// The path to `tip`; extended from its parent's path if that is cached.
     pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
         let Some(tip) = tip else { return Arc::default() };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,12 +159,13 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Growing a path node by node gives what reading it whole gives.
+        /// Extending a path node by node equals reading it whole.
         #[test]
-        fn grown_is_read(roles in proptest::collection::vec(0_u8..3, 1..40)) {
-            let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|(role, id)| {
+        fn grown_is_read(roles in proptest::collection::vec((0_u8..3, 0_usize..4), 1..40)) {
+            let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {
                 let role = [Role::User, Role::Assistant, Role::Tool][usize::from(*role)];
-                head(id, (id > 1).then(|| id - 1), role)
+                let lane = ["", "a", "topic:a", "reply:a"][*lane].to_owned();
+                NodeHead { lane, ..head(id, (id > 1).then(|| id - 1), role) }
             }).collect();
             let tree = Tree::build(heads.clone());
             let paths = Paths::default();
@@ -144,6 +175,14 @@ pub(crate) mod tests {
                 prop_assert_eq!(&grown.slots, &read.slots);
                 prop_assert_eq!(&grown.turns, &read.turns);
                 prop_assert_eq!(&grown.nodes, &read.nodes);
+                prop_assert_eq!(&grown.lanes, &read.lanes);
+                for (at, turn) in read.turns.iter().enumerate() {
+                    let lane = |text: &str| Lane::read(text).text();
+                    let own = lane(&tree.head(read.slots[turn.nodes.start]).lane);
+                    for text in ["", "a", "topic:a", "reply:a"] {
+                        prop_assert_eq!(read.is_in(at, LaneNumber::of(text)), own == lane(text));
+                    }
+                }
                 for start in 0..read.turns.len() {
                     let plain: u64 = read.slots[read.turns[start].nodes.start..].iter().map(|slot| tree.head(*slot).bytes).sum();
                     prop_assert_eq!(grown.bytes(&tree, start..read.turns.len()), plain);

@@ -20,7 +20,7 @@ struct Search {
     limit: usize,
 }
 
-/// Takes searches. The thread ends when this is dropped.
+/// Accepts searches. The thread ends when this is dropped.
 pub(crate) struct SearchWorker {
     newest: Arc<AtomicU64>,
     to: Sender<Search>,

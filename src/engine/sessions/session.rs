@@ -25,7 +25,8 @@ pub(crate) fn draft_key(branch: BranchId) -> String {
     format!("draft:{branch}")
 }
 
-/// Where the message that was last cleared on a branch is stored: its time in milliseconds, a space, the words.
+/// The key of the message that was last cleared on a branch; the value is its time in milliseconds, a space, and the
+/// text.
 pub(crate) fn cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}")
 }
@@ -87,7 +88,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What the screen needs.
+    /// The session for the screen.
     pub(crate) fn view(
         &self,
         store: &Store,
@@ -110,7 +111,7 @@ impl Session {
         })
     }
 
-    /// What was being written on its branches.
+    /// The drafts of its branches.
     fn drafts(&self, store: &Store) -> Result<Vec<(BranchId, Arc<str>)>, Failure> {
         let mut drafts = Vec::new();
         for branch in &self.branches {
@@ -144,7 +145,7 @@ impl Session {
         SessionSnapshot { id: self.card.id, tree, branches: self.branches.clone(), runs }
     }
 
-    /// Puts a node's head in.
+    /// Adds a node's head.
     pub(crate) fn put_node(&mut self, head: NodeHead) {
         Arc::make_mut(&mut self.tree).insert(head);
     }
@@ -164,7 +165,7 @@ impl Session {
         self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
     }
 
-    /// Takes state versions in.
+    /// Adds state versions.
     pub(crate) fn add_states(&mut self, versions: impl IntoIterator<Item = StateVersion>) {
         for version in versions {
             self.state_at.entry(version.node).or_default().push(self.states.len());
@@ -175,14 +176,14 @@ impl Session {
         }
     }
 
-    /// The state version that counts on a branch whose path ends at `tip`: the deepest one, a person's before the model's.
-    /// What a person wrote counts only on the branch on which it was written. Looks upward from the tip, because the
+    /// The current state version on a branch whose path ends at `tip`: the deepest one, a person's before the model's.
+    /// A person's version applies only to the branch on which it was written. Searches upward from the tip, because the
     /// answer is nearly always there.
     pub(crate) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
         self.nearest(branch, tip, |state| !state.offered)
     }
 
-    /// The state that came with an import and would count there, were it not only offered.
+    /// The imported state that would apply there if it were adopted.
     fn offered_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
         self.nearest(branch, tip, |_| true).filter(|state| state.offered)
     }
@@ -231,7 +232,7 @@ impl Session {
         self.states.iter().map(|state| state.version).max().unwrap_or(0) + 1
     }
 
-    /// Puts a run's card in place of its older self, or at the end.
+    /// Replaces a run's card, or appends it.
     pub(crate) fn put_run(&mut self, card: &RunCard) {
         let runs = Arc::make_mut(&mut self.runs);
         match runs.iter_mut().rev().find(|run| run.id == card.id) {
@@ -292,7 +293,7 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// A branch and those that it was forked from, each with the time until which what happened there counts.
+/// A branch and its ancestors, each with the time of the fork until which its events apply.
 pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
     let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
     while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {

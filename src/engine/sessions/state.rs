@@ -1,4 +1,4 @@
-//! The sessions that are open in this program, which one is current, and what was last seen of the store.
+//! The open sessions, the current one, and the last known state of the store.
 //! Not for: one session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;
@@ -18,11 +18,11 @@ pub(crate) struct Sessions {
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
     pub(crate) titling: HashSet<SessionId>,
-    /// Notices about the store and what was recovered, for the next session that opens.
+    /// Notices about the store and recovery, for the next session that opens.
     pub(crate) recovered: Vec<String>,
-    /// SQLite's counter of changes by others, as it was read last.
+    /// SQLite's counter of changes by other connections, as read last.
     pub(crate) data_version: i64,
-    /// The store's clock of memories, as it was read last.
+    /// The store's clock of memories, as read last.
     pub(crate) memory_clock: Option<String>,
 }
 
@@ -33,13 +33,13 @@ impl Sessions {
         self.open.get(&id).ok_or_else(|| Failure::user("No session is open."))
     }
 
-    /// The session that holds a branch.
+    /// The session that contains a branch.
     pub(crate) fn of_branch(&self, branch: BranchId) -> Result<&Session, Failure> {
         let holds = |session: &&Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// The session that holds a branch, to be changed.
+    /// The session that contains a branch, mutable.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))

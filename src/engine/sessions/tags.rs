@@ -12,7 +12,7 @@ use crate::engine::core::Core;
 use crate::store::types::Write;
 
 impl Core {
-    /// Names or stars a message (of a turn, its question), or takes that off.
+    /// Sets or removes the name or star of a message (of a turn's question, for a turn).
     pub(crate) fn tag(&mut self, id: BranchId, item: &ItemName, act: &TagAct) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
@@ -22,7 +22,7 @@ impl Core {
             | Atom::Message { node: key }
             | Atom::Episode { call: key, .. } => key,
             Atom::Section { .. } | Atom::Range { .. } => {
-                return Err(Failure::user("Only messages have names and stars.").todo("Select a message."));
+                return Err(Failure::user("Only messages can have names and stars.").todo("Select a message."));
             }
         };
         let session = self.sessions.of_branch(id)?;
@@ -56,7 +56,7 @@ impl Core {
         self.sessions.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
     }
 
-    /// Puts a name or star into memory and on the screen.
+    /// Applies a name or star in memory and on the screen.
     pub(crate) fn put_tag(&mut self, session: SessionId, node: Hash, tag: Option<&Tag>) {
         if let Some(open) = self.sessions.open.get_mut(&session) {
             match tag {
@@ -67,7 +67,7 @@ impl Core {
         self.show_tags(session);
     }
 
-    /// Tells the screen all names and stars.
+    /// Sends all names and stars to the screen.
     pub(crate) fn show_tags(&self, session: SessionId) {
         if let Some(open) = self.sessions.open.get(&session) {
             self.say(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));

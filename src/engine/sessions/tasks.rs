@@ -16,7 +16,7 @@ use crate::store::types::Write;
 use uuid::Uuid;
 
 impl Core {
-    /// Begins or ends a task.
+    /// Starts or ends a task.
     pub(crate) fn task(&mut self, id: BranchId, act: &TaskAct) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -57,8 +57,8 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
-    /// Writes the change with all that goes with it: where a task `ended`, the program's own pins end, and an outcome is
-    /// remembered.
+    /// Writes the change with its consequences: if a task `ended`, the program's own pins end, and an outcome becomes a
+    /// memory.
     fn change_task(
         &mut self,
         branch: &Branch,

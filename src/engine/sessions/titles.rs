@@ -24,7 +24,7 @@ use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Characters of a title made of words that were said.
+/// Maximum characters of a title made of a message's words.
 const WORDS: usize = 48;
 /// Characters of a title that a model made.
 const MADE: usize = 60;
@@ -47,13 +47,13 @@ impl Core {
         }
         let card = session.card.clone();
         if let Err(error) = self.store.write(vec![Write::SetTitle { session: card.id, title: title.clone() }]) {
-            tracing::warn!(%error, "a session could not be called after its first question");
+            tracing::warn!(%error, "a session could not be titled after its first question");
             return;
         }
         self.show_title(card, title);
     }
 
-    /// A turn closed: after the first one the model may be asked for a title.
+    /// A turn closed: after the first one, the model may be asked for a title.
     pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
         let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
@@ -243,7 +243,7 @@ fn by_words(line: &str) -> String {
     fitted(sentence, WORDS)
 }
 
-/// As many whole words as fit; one long word is cut.
+/// As many whole words as fit; a single long word is cut.
 fn fitted(line: &str, most: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();
@@ -253,7 +253,7 @@ fn fitted(line: &str, most: usize) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// A model's answer as a title: its first line without quotation marks, Markdown, a label or a full stop.
+/// A model's answer as a title: its first line without quotation marks, Markdown, a label, or a period.
 fn cleaned(said: &str) -> String {
     let Some(line) = said.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
     let odd =

@@ -70,7 +70,7 @@ impl Core {
         Ok(keys)
     }
 
-    /// Nothing that was read of any message is used or written any more.
+    /// Stops the use of all message texts that were read before.
     pub(crate) fn forget_vectors(&self) {
         if let Some(vectors) = &self.workers.vectors {
             vectors.forget();
@@ -78,7 +78,7 @@ impl Core {
     }
 }
 
-/// Whether it loads and gives a vector.
+/// Whether it loads and computes a vector.
 pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     let finding = |ok, text: String, todo: &str| Finding {
         subject: "embedder".into(),
@@ -98,7 +98,7 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     match tried {
         Ok((dims, remote)) => {
             let place = if remote { "messages are sent to a server for embedding" } else { "on this machine" };
-            finding(Some(true), format!("{} makes vectors of {dims} dimensions, {place}", set.what), "")
+            finding(Some(true), format!("{} computes vectors of {dims} dimensions, {place}", set.what), "")
         }
         Err(error) => {
             let todo = "Until it works, older messages are searched by words only; check [embedder] in the settings.";

@@ -1,5 +1,5 @@
-//! What the program learned while running (quirks of servers, models that servers reported, tools, code), and the rules that
-//! follow for a branch from it and the settings.
+//! Facts learned while running (quirks of servers, models that servers reported, tools, code), and the rules of a
+//! branch that follow from them and the settings.
 //! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
 use super::rules::Rules;
@@ -17,7 +17,7 @@ use crate::engine::indexing::code_workspace::CodeWorkspace;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What was learned while running.
+/// Facts learned while running.
 #[derive(Default)]
 pub(crate) struct LearnedSettings {
     /// Quirks of servers, by profile and model.
@@ -39,7 +39,7 @@ impl LearnedSettings {
         wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
     }
 
-    /// The program's own tools, those for code among them where there is code.
+    /// The program's own tools, including those for code if there is code.
     pub(crate) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
         let mut all = own.specs();
         if self.offers_code(setup) {
@@ -49,7 +49,7 @@ impl LearnedSettings {
     }
 }
 
-/// Works out the rules: command line above branch above configuration above policy.
+/// Resolves the rules: command line above branch above configuration above policy.
 pub(crate) fn rules(
     setup: &Setup,
     learned: &LearnedSettings,
@@ -66,7 +66,7 @@ pub(crate) fn rules(
         quirk.apply(&mut profile.dialect);
     }
     let set = (setup.models)(&model, &profile);
-    // How tokens are counted is what the settings say now, not what they said when the server told its window.
+    // The settings of now decide how tokens are counted, not those at the time when the server reported its window.
     let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
@@ -74,6 +74,7 @@ pub(crate) fn rules(
     if let Some(wish) = setup.state_block {
         policy.state_block = wish;
     }
+    policy.lane_window &= branch.overrides.lane.is_some();
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
     let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
@@ -134,7 +135,7 @@ pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> S
     setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
 }
 
-/// How tokens are counted where no branch is open: by what the command line and the settings name.
+/// The encoding if no branch is open: by the command line and the settings.
 pub(crate) fn encoding(setup: &Setup) -> Encoding {
     let layers = [&setup.call, &setup.defaults];
     let named = |get: &dyn Fn(&Overrides) -> Option<String>| layers.iter().find_map(|layer| get(layer));

@@ -116,7 +116,7 @@ impl Core {
         ))
     }
 
-    /// Reads what was learned of servers before: their quirks, their models.
+    /// Loads facts learned earlier about servers: their quirks and models.
     pub(crate) fn load_learned(&mut self) {
         self.recall_quirks();
         for (name, profile) in &self.setup.profiles {
@@ -130,7 +130,7 @@ impl Core {
         }
     }
 
-    /// Takes what a server told of its models. Plans change only where it is news.
+    /// Stores the models that a server reported. Plans change only if this is news.
     pub(crate) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
         let mut changed = BTreeSet::new();
         for (profile, model) in models {
@@ -166,7 +166,8 @@ impl Core {
         }
     }
 
-    /// Looks whether another window wrote, and takes over what it did. And tries again what the store refused.
+    /// Checks whether another window wrote to the store, and adopts its changes. Also retries writes that the store
+    /// refused.
     pub(crate) fn check_store(&mut self) {
         self.retry_stalled();
         self.watch_code();
@@ -191,8 +192,8 @@ impl Core {
         }
     }
 
-    /// Whether a session is other in the store than here. Looks at everything but the messages themselves, whose number
-    /// and time the session's card tells.
+    /// Whether a session differs between the store and memory. Compares everything except the messages themselves,
+    /// whose number and time are in the session's card.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
         let branches: Vec<Branch> =
@@ -219,7 +220,7 @@ impl Core {
         ))));
     }
 
-    /// Reads a session anew and tells the screen what is different.
+    /// Reads a session again and sends the differences to the screen.
     pub(crate) fn reload(&mut self, id: SessionId) -> Result<(), Failure> {
         if self.store.session(id)?.is_none() {
             self.drop_session(id);

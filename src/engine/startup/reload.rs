@@ -44,7 +44,7 @@ impl Core {
     }
 }
 
-/// What changed, and what of it waits for the next start.
+/// The sentence about changes, and those that wait for the next start.
 fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();

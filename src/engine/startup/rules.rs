@@ -1,5 +1,5 @@
-//! The rules by which a branch is asked at a moment: profile, model, policy, mode, layout, budget, texts and tools.
-//! Not for: working them out (`learned`).
+//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts, and tools.
+//! Not for: computing them (`learned`).
 
 use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};
@@ -13,7 +13,7 @@ use crate::domain::tool::trace::ToolSpec;
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// The rules that hold for a branch at a moment.
+/// The rules of a branch at a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rules {
     pub(crate) profile: Profile,
@@ -29,20 +29,20 @@ pub(crate) struct Rules {
     pub(crate) tools: Vec<ToolSpec>,
     /// Tools that are switched off, each with its place among all.
     pub(crate) tools_off: Vec<(usize, ToolSpec)>,
-    /// What plans may take of the workspace's code; none where it is not trusted, or none is wanted.
+    /// The code settings for plans; `None` if the folder is not trusted or code is off.
     pub(crate) code: Option<CodeRules>,
     /// Automatic summaries; not part of the request.
     pub(crate) compaction: AutoSummarySettings,
 }
 
 impl Rules {
-    /// The limit asked for the answer.
+    /// The limit on the answer.
     pub(crate) fn max_output(&self) -> Option<u32> {
         Some(self.profile.max_output).filter(|limit| *limit > 0)
     }
 }
 
-/// The digest of everything that shapes the request beside its texts.
+/// The digest of everything that shapes the request, except its texts.
 pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
     Fields::new("wire")
         .text(&rules.profile.name)
@@ -59,12 +59,12 @@ pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
         .finish()
 }
 
-/// What plans may take of the code, under the rules of a branch.
+/// The code settings for plans, under the rules of a branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
     pub(crate) orienting: CodeSettings,
-    /// What the branch keeps to.
+    /// The branch's focus.
     pub(crate) focus: Vec<String>,
-    /// The person's rules about what may be read.
+    /// The person's rules about readable files.
     pub(crate) sight: FileVisibility,
 }

@@ -1,5 +1,5 @@
-//! What the engine is started with.
-//! Not for: reading configuration files (`config`), or the rules that hold for a branch (`rules`).
+//! The engine's setup.
+//! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -18,7 +18,7 @@ use crate::store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Texts that go with every call.
+/// Texts that are part of every request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompts {
     /// Instructions.
@@ -33,9 +33,9 @@ pub struct Prompts {
     pub personality: String,
 }
 
-/// Makes providers and knows servers; the outside world of models behind one trait.
+/// Creates providers and knows servers: the external models behind one trait.
 pub trait Servers: Send + Sync {
-    /// Something that can be called for this profile; a failure says what is missing.
+    /// A callable provider for this profile; a failure says what is missing.
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure>;
     /// Whether it could be called, without calling: is the key there?
     fn ready(&self, profile: &Profile) -> Result<(), Failure>;
@@ -45,7 +45,7 @@ pub trait Servers: Send + Sync {
     fn probe(&self, profile: &Profile) -> Result<usize, ProviderError>;
 }
 
-/// What is known of a model for a profile.
+/// Looks up the facts about a model of a profile.
 pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 
 /// Makes the embedder. May be slow, so it never runs on a thread that someone waits for.
@@ -123,7 +123,7 @@ pub type ReadAgain = Arc<dyn Fn() -> Result<ReloadedSettings, Failure> + Send + 
 /// The embedder that is set.
 #[derive(Clone)]
 pub struct EmbedderSetup {
-    /// What it is, in words.
+    /// Its description.
     pub what: String,
     /// Makes it.
     pub open: OpenEmbedder,
@@ -181,7 +181,7 @@ pub struct Setup {
     pub trusted: bool,
     /// Remembers trust.
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
-    /// The folder's own settings file; none where nothing is kept.
+    /// The folder's own settings file; `None` if decisions are not stored.
     pub folder: Option<FolderFile>,
     /// Model table.
     pub models: ModelLookup,
@@ -200,7 +200,7 @@ pub struct Setup {
     pub reading: Option<crate::domain::conversation::record::ImportedFile>,
     /// A folder to delete at the end (the demo's store).
     pub temporary: Option<std::path::PathBuf>,
-    /// Reads the configuration again, where there is one.
+    /// Reads the configuration again, if there is one.
     pub read_again: Option<ReadAgain>,
     /// Milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,

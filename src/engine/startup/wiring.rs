@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server may take to name its models, and to show that it is there.
+/// How long a server may take to list its models.
 const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
@@ -38,7 +38,7 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
-/// The same; where the store is damaged a person is asked what becomes of it, and it is mended so.
+/// Like `setup`; if the store is damaged, asks a person what to do and repairs it accordingly.
 ///
 /// # Errors
 /// When the store cannot be opened, also after that.
@@ -48,13 +48,13 @@ pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, 
         Err(failure) => failure,
     };
     let start = damaged(config, false)?.as_ref().and_then(ask).ok_or(failure)?;
-    let mended = mend(config, start)?;
+    let repaired = repair(config, start)?;
     let mut setup = Setup { patient: false, ..setup(config, demo)? };
-    setup.notices.extend(mended.sentences());
+    setup.notices.extend(repaired.sentences());
     Ok(setup)
 }
 
-/// Asks what becomes of a damaged store; nothing leaves it as it is.
+/// Asks what to do with a damaged store; `None` leaves it unchanged.
 pub type Ask<'a> = &'a dyn Fn(&Damage) -> Option<StartWith>;
 
 fn plain(config: &Config) -> Result<Setup, Failure> {
@@ -132,15 +132,15 @@ fn project(config: &Config) -> ProjectSetup {
     }
 }
 
-/// The profile that is asked where a branch names none.
+/// The profile for branches that name none.
 fn first_profile(config: &Config) -> String {
     config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone())
 }
 
-/// Settings that are taken up only when the program starts.
+/// Settings that are applied only at the start of the program.
 const AT_START: [&str; 3] = ["store", "log", "embedder"];
 
-/// Reads the configuration again, and says what is another than at the reading before.
+/// Reads the configuration again, and returns what changed since the previous reading.
 fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     let last = Mutex::new(config.clone());
     Arc::new(move || {
@@ -174,7 +174,7 @@ fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     })
 }
 
-/// What is known of models, and by which file their tokens are counted where one is set.
+/// The model table, with the tokenizer file of each model, if one is configured.
 fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
     let (table, env, counter) = (config.models.clone(), config.env.clone(), counter.clone());
     Arc::new(move |name, profile| {
@@ -185,7 +185,7 @@ fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
     })
 }
 
-/// Loads in the background what the first plan will be counted with.
+/// Loads in the background the vocabulary for the first plan.
 fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     let counter = counter.clone();
     let profile = config.start_profile().cloned();
@@ -201,23 +201,23 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     drop(jobs::service("vocabulary", work));
 }
 
-/// Why the store did not open; of a damaged one also what there is to start from.
+/// Why the store did not open; for a damaged store, also the available backups.
 fn unopened(error: StoreError, path: &Path) -> Failure {
     let damaged = matches!(error, StoreError::Corrupt { .. });
     let failure = Failure::from(error);
     match damage::find_damage(path, false) {
         Ok(Some(found)) if damaged => {
-            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(MEND)
+            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(REPAIR)
         }
         _ if damaged => failure.kept("The store was not changed.").todo("Name another store with --store."),
         _ => failure,
     }
 }
 
-const MEND: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
-    (with --empty: from nothing); or name another store with --store.";
+const REPAIR: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+    (with --empty: with an empty store); or name another store with --store.";
 
-/// What is wrong with the configured store, without opening it for use; `thorough` reads all of it.
+/// Damage of the configured store, without opening it for use; `thorough` reads all of it.
 ///
 /// # Errors
 /// When it cannot be opened for another reason than damage.
@@ -225,25 +225,25 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
     Ok(damage::find_damage(&config.paths.store, thorough)?)
 }
 
-/// Moves a damaged store aside and puts the newest good backup, or nothing, in its place; what can still be read is
+/// Moves a damaged store aside and replaces it with the newest good backup or an empty store; everything readable is
 /// exported beside it. The caller has asked the person.
 ///
 /// # Errors
 /// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
-pub fn mend(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
+pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
-    let mended = damage::set_aside(path, start)?;
-    let found = damage::salvage(Path::new(&mended.moved));
+    let repaired = damage::set_aside(path, start)?;
+    let found = damage::salvage(Path::new(&repaired.moved));
     let count: u64 = found.iter().map(|transcript| transcript.records.len() as u64).sum();
     if count == 0 {
-        return Ok(mended);
+        return Ok(repaired);
     }
     let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
     let file = damage::keep_salvaged(path, &lines)?;
-    Ok(RepairResult { salvaged: Some((file, count)), ..mended })
+    Ok(RepairResult { salvaged: Some((file, count)), ..repaired })
 }
 
-/// The folder of the indexes of workspaces' code, beside the store's file.
+/// The folder of the code indexes, beside the store's file.
 fn beside(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-code");
@@ -325,7 +325,7 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
 }
 
-/// Reads which servers of tools are named: the settings as they were read, the folder's file as it is now.
+/// Reads the configured MCP servers: from the settings as they were read, and from the folder's file as it is now.
 fn named(config: &Config) -> Arc<dyn Fn() -> ConfiguredServers + Send + Sync> {
     let config = config.clone();
     Arc::new(move || config.named_servers())

@@ -25,7 +25,7 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // A level taken back brings the window back to where it stood before that level.
+        // Undoing a level restores the window's anchor from before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
             crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
@@ -59,18 +59,18 @@ impl Core {
         branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
-    /// Takes the newest level of a kind back.
+    /// Undoes the newest level of a kind.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|held| held.summary.kind == kind);
         let newest = branch.summaries.iter().rev().find(of_kind).copied();
-        let newest = newest.ok_or_else(|| Failure::user("There is no summary to take back."))?;
-        self.take_back(id, newest)
+        let newest = newest.ok_or_else(|| Failure::user("There is no summary to undo."))?;
+        self.undo_summary(id, newest)
     }
 
-    /// Takes a summary out of use, with the levels above it.
-    pub(crate) fn take_back(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
+    /// Undoes a summary and the levels above it.
+    pub(crate) fn undo_summary(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let chains = branch.summaries.iter().map(|top| self.levels(&branch, *top));
         let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == summary));
@@ -81,7 +81,7 @@ impl Core {
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
-        self.use_summaries(&branch, "took a summary back".into(), after, Vec::new(), |_| {})?;
+        self.use_summaries(&branch, "undid a summary".into(), after, Vec::new(), |_| {})?;
         self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
@@ -109,7 +109,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
@@ -157,11 +157,11 @@ impl Core {
         found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a summary itself, and no older level of it, could go.
+    /// Whether a summary itself, and not an older level of it, could be sent.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let ground = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         session.summary(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
     }
 }

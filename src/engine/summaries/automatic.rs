@@ -38,7 +38,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 const REMEMBERED: usize = 20_000;
 /// Messages that are read at a time.
 const BATCH: usize = 256;
-/// Turns that are counted at a time, where a few may be enough to know.
+/// Turns that are counted at a time, because a few may be enough to decide.
 const BATCH_TURNS: usize = 16;
 
 /// A turn that no summary covers.
@@ -48,13 +48,13 @@ struct Turn {
     heads: Vec<NodeHead>,
 }
 
-/// What a thread needs to work out whether a summary is due.
+/// The input of the check whether a summary is due.
 struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
     compaction: AutoSummarySettings,
-    /// Seconds since the last summary, or since it began.
+    /// Seconds since the last summary, or since the start.
     since: u64,
     /// The first turn in the last request's window, by its number.
     window: u32,
@@ -80,12 +80,12 @@ impl Core {
             Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
             Ok(Some(look)) => look.start(&self.jobs),
             Ok(None) => {}
-            Err(failure) => tracing::debug!(%failure, "it was not worked out whether a summary is due"),
+            Err(failure) => tracing::debug!(%failure, "could not determine whether a summary is due"),
         }
     }
 
-    /// The same for a single command, which ends with the turn: a summary that is used at once and costs nothing is made before
-    /// the turn ends. A draft could not wait, so it is said, once for the same turns, how to have one made.
+    /// The same for a single command, which ends with the turn: a summary that is used at once and costs nothing is
+    /// written before the turn ends. A draft could not wait, so a notice says once for the same turns how to draft it.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some((up_to, cause)) = look.due().ok().flatten() else { return };
         let AutoSummarySettings { accept, by, .. } = look.compaction;
@@ -148,7 +148,7 @@ impl Core {
             let at = session.tree.depth(slot) as usize;
             (path.get(at) == Some(&slot)).then_some(at)
         };
-        let ground = SummaryView { session, path, marks: &branch.marks };
+        let ground = SummaryView { session, path, marks: &branch.marks, lane: None };
         let mode = self.rules(branch).ok()?.mode;
         let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
@@ -227,8 +227,8 @@ impl Core {
         self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
     }
 
-    /// A task is over: what was said until now is summed up for the whole session, as a draft, where summaries are made by
-    /// themselves. Says what happens, or how to have it done.
+    /// A task has ended: drafts a summary of its turns for the whole session, if summaries are automatic. Returns a
+    /// sentence about that, or about how to draft it.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
@@ -263,7 +263,7 @@ impl Core {
         }
     }
 
-    /// Whether this was not said before, by this program or another one; from now on it was.
+    /// Whether this was not reported before, by this program or another; records it as reported.
     fn first_time(&self, key: String, value: &str) -> bool {
         let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
         if first {
@@ -284,8 +284,8 @@ impl Core {
         }
     }
 
-    /// Uses a draft without asking: what it dropped and what fits is kept word for word first. One that saves too little, or
-    /// that can no longer be used, waits for a person.
+    /// Accepts a draft automatically, after adding the dropped facts that fit. A draft that saves too little, or that
+    /// is no longer valid, waits for a person.
     fn accept_by_itself(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
@@ -302,7 +302,7 @@ impl Core {
                 ))));
             }
             Ok(_) => {}
-            Err(failure) => tracing::debug!(%failure, "a draft was not accepted by itself"),
+            Err(failure) => tracing::debug!(%failure, "a draft was not accepted automatically"),
         }
     }
 
@@ -362,19 +362,19 @@ fn beside_turns(plan: &ContextPlan) -> u32 {
     rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
 }
 
-/// The number of the first turn that goes by itself, in full; 0 where none does.
+/// The number of the first turn that is sent automatically, in full; 0 if there is none.
 fn window_start(plan: &ContextPlan) -> u32 {
     let recent = plan.included().filter(|row| row.section() == Some(Section::Recent) && row.pin.is_none());
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
 }
 
 impl DueCheck {
-    /// Starts the check on a thread of its own.
+    /// Starts the check on a separate thread.
     fn start(self, jobs: &Jobs<Inbox>) {
         let branch = self.branch;
         let ended = move |due: Result<Option<(u32, String)>, Failure>| {
             let due = due.unwrap_or_else(|failure: Failure| {
-                tracing::debug!(%failure, "it was not worked out whether a summary is due");
+                tracing::debug!(%failure, "could not determine whether a summary is due");
                 None
             });
             Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, due })))
@@ -393,7 +393,7 @@ impl DueCheck {
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
     }
 
-    /// By messages, tokens or hours. Tokens are counted only where messages alone do not decide.
+    /// By messages, tokens, or hours. Tokens are counted only if messages alone do not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
@@ -423,7 +423,7 @@ impl DueCheck {
         }))
     }
 
-    /// By what all levels hold.
+    /// By the tokens of all levels.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
         let turns: Vec<UnsummarizedTurn> =
@@ -436,7 +436,7 @@ impl DueCheck {
         }))
     }
 
-    /// By what turns hold that are older than the window, as far as it takes to know.
+    /// By the tokens of turns older than the window, counted only as far as needed.
     fn window_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let outside = self.turns.partition_point(|turn| turn.number < self.window);
         let (most, mut held) = (self.compaction.tokens, 0_u32);

@@ -12,14 +12,14 @@ use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::bar;
 
-/// What a draft starts from: the path of a branch and its closed turns.
+/// The input of a draft: the path of a branch and its closed turns.
 pub(crate) struct Ready {
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) lane: String,
 }
 
 impl Core {
-    /// The closed turns of a branch as candidates. The turn that is open, or not answered yet, is none.
+    /// The closed turns of a branch as candidates, without an open or unanswered turn.
     pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let tree = &session.tree;
@@ -59,7 +59,7 @@ impl Core {
     }
 }
 
-/// The messages of a turn that may be read: those that would be sent and that nobody took out.
+/// The messages of a turn that may be read: those that would be sent and that are not excluded.
 pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
     let taken_out = |head: &NodeHead| {
         branch.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| on_node(&mark.target, head.key))

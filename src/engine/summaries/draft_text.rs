@@ -9,7 +9,7 @@ use crate::domain::summary::draft::SummaryDraft;
 use crate::engine::plans::sources::summaries::summary_text;
 use std::sync::Arc;
 
-/// A draft with what must not be lost.
+/// A draft with its required facts.
 #[derive(Clone)]
 pub(crate) struct PendingDraft {
     pub(crate) draft: SummaryDraft,
@@ -24,7 +24,7 @@ impl From<SummaryError> for Failure {
 }
 
 impl PendingDraft {
-    /// The draft with this body and these kept words: sized, checked, its dropped items found anew.
+    /// The draft with this body and these kept sentences: counted, checked, and its dropped facts recomputed.
     ///
     /// # Errors
     /// Where it would be empty or no smaller than its sources.
@@ -48,7 +48,7 @@ impl PendingDraft {
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
-    /// The draft as a person is shown it, with all that there is to know.
+    /// The draft for display, with all its facts.
     pub(crate) fn shown(&self) -> SummaryDraft {
         SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }
@@ -59,7 +59,7 @@ impl PendingDraft {
         most.saturating_sub(self.draft.summary.tokens)
     }
 
-    /// Things to know before accepting.
+    /// Warnings to read before accepting.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let summary = &self.draft.summary;
         let mut warnings = self.draft.warnings.clone();

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Core {
-    /// Starts a draft; it is answered when it is there. One that nobody asked for has no ticket and a cause.
+    /// Starts a draft; answered when it is ready. An automatic draft has no ticket and a cause.
     pub(crate) fn start_draft(
         &mut self,
         ticket: Option<Ticket>,
@@ -83,7 +83,7 @@ impl Core {
         (number, cancel)
     }
 
-    /// Keeps a finished draft, or reports why there is none.
+    /// Stores a finished draft, or reports why there is none.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -128,7 +128,7 @@ impl Core {
     /// Everything that is answered at once.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
-            SummaryAct::Draft { .. } => Err(Failure::user("A draft needs a request of its own.")),
+            SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
             SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
@@ -141,7 +141,7 @@ impl Core {
             SummaryAct::Reject => self.reject(branch),
             SummaryAct::Stop => self.stop_making(branch),
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
-            SummaryAct::TakeBack { summary } => self.take_back(branch, summary),
+            SummaryAct::TakeBack { summary } => self.undo_summary(branch, summary),
             SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),
             SummaryAct::Stats => self.memory_stats(branch),
@@ -223,16 +223,16 @@ impl Core {
         })?;
         self.summaries.drafts.waiting.remove(&id);
         self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
-        Ok(Answer::Done(format!("The summary now stands for turns {from}–{to}; u undoes it.")))
+        Ok(Answer::Done(format!("The summary now replaces turns {from}–{to}; u undoes it.")))
     }
 
-    /// What was read must still be what is there, and nothing of it pinned or taken out since.
+    /// Checks that the sources are unchanged, and that none of them has been pinned or excluded since.
     fn must_still_hold(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
         let held = LoadedSummary::new(summary.clone());
-        let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
+        let sight = SummaryView { session, path: &path, marks: &marks, lane: None }.sight(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
@@ -275,7 +275,7 @@ impl Core {
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
-    /// Forgets a draft, and stops one that is being made; says whether there was any.
+    /// Drops a draft, or stops one that is being written; returns whether there was any.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
@@ -289,7 +289,7 @@ impl Core {
         was
     }
 
-    /// Drafts read what is no longer there: they go.
+    /// Drops drafts whose sources no longer exist.
     pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
             self.drop_draft(*branch);

@@ -50,13 +50,13 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
         .collect())
 }
 
-/// A summary as it is sent: never as the truth.
+/// The text of a summary in a request, labeled as a summary.
 pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
     let day = jiff::Timestamp::from_millisecond(card.generated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
     let stale = stale.map_or_else(|| "fresh".into(), |stale| stale.to_text(card.files.len()));
     let label = format!(
-        "Summary of {} by {}, {day}, {stale}. It is no source: what the files say stands above it",
+        "Summary of {} by {}, {day}, {stale}. It is not a source: the files take precedence",
         plain(&card.path),
         plain(&card.by())
     );

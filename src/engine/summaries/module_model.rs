@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Tokens of files that are shown, at most, and what the request takes beside them.
+/// Maximum tokens of the files, and the overhead of the request.
 const MOST: u32 = 24_000;
 const AROUND: u32 = 200;
 /// Bytes of one file that are shown.
@@ -34,7 +34,7 @@ const ONE: usize = 40_000;
 /// The minimum length of a name to check.
 const SHORTEST: usize = 4;
 
-/// Bytes of the model's text, and time of reading, after which it is told again how far it is.
+/// Bytes of the model's text between two progress reports, and the minimum time between reports while reading.
 const TOLD: usize = 200;
 const TELL: Duration = Duration::from_millis(200);
 
@@ -132,7 +132,7 @@ pub(crate) fn asked(
     })
 }
 
-/// What was found in the part, then its files, as far as there is room.
+/// The symbols of the module, then its files, as far as they fit.
 fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut out = format!("{}\n", card.text);
     let mut left = space;
@@ -157,7 +157,7 @@ fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32
     out
 }
 
-/// The share of names and paths in a text that stand in its sources, in thousandths; 0 where it names nothing.
+/// The share of names and paths in a text that occur in its sources, in thousandths; 0 if it names nothing.
 fn known_names(text: &str, sources: &str) -> u32 {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | ':');
     let words = |text: &str| -> BTreeSet<String> {

@@ -46,7 +46,7 @@ impl Sources for Disk<'_> {
 }
 
 impl Core {
-    /// Does what is asked about summaries of modules.
+    /// Handles a request about module summaries.
     pub(crate) fn module_act(&mut self, ticket: Ticket, act: ModuleAct) -> Result<(), Failure> {
         let result = match act {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
@@ -114,7 +114,7 @@ impl Core {
     /// A summary is there: it is stored, and plans on the screen are made again.
     pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
         let ModuleResult { ticket, branch, root, result, runs, instead } = made;
-        let counted = if runs.is_empty() { "" } else { " The call is counted." };
+        let counted = if runs.is_empty() { "" } else { " The call counts as usage." };
         // What came too late to be stopped is not kept either.
         let result = if self.summaries.modules.end(ticket) {
             Err(Failure::user("Stopped.").kept(format!("No part of the summary was kept.{counted}")))
@@ -155,7 +155,7 @@ impl Core {
         let (old, _) = old.ok_or_else(gone)?;
         let text: String = text.trim().chars().take(LONGEST).collect();
         if text.is_empty() {
-            return Err(Failure::user("A summary needs text.").todo("u takes a version back."));
+            return Err(Failure::user("A summary needs text.").todo("u restores the previous version."));
         }
         if text == old.text.trim() {
             return Ok(Answer::Done("There is no change to save.".into()));
@@ -175,8 +175,8 @@ impl Core {
             other => other.into(),
         })?;
         self.project_changed();
-        let what = if forward { "on to the next version" } else { "back to the previous version" };
-        Ok(Answer::Done(format!("The summary of {path} went {what}.")))
+        let what = if forward { "now at the next version" } else { "back at the previous version" };
+        Ok(Answer::Done(format!("The summary of {path} is {what}.")))
     }
 
     fn module_root(&self) -> String {
@@ -187,7 +187,7 @@ impl Core {
         versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
-    /// Summaries of modules as things that a person edits, with their versions; made on a thread of its own.
+    /// Module summaries as editable texts, with their versions; computed on a separate thread.
     pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());
@@ -229,8 +229,8 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
                 kind: EditableKind::Modules,
                 id: card.path.clone(),
                 title: card.path.clone(),
-                note: "taken back; U restores it".into(),
-                editing: Editability::Not("Every version is taken back; U restores one."),
+                note: "undone; U restores it".into(),
+                editing: Editability::Not("All versions are undone; U restores a version."),
                 goes: false,
                 versions: Vec::new(),
             });
@@ -256,7 +256,7 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
             what: match card.source {
                 SummarySource::Extractive => "by pleach".into(),
                 SummarySource::Llm => "by the model".into(),
-                SummarySource::User => "in your words".into(),
+                SummarySource::User => "by you".into(),
             },
             at: Some(card.generated_at),
             text: card.text.as_str().into(),

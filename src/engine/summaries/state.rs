@@ -1,6 +1,6 @@
-//! What the engine keeps of summaries: drafts that wait or are being written, module summaries being written, and what their
-//! threads report.
-//! Not for: writing them (`writer`, `modules`), or what a person does with drafts (`drafts`).
+//! The engine's state of summaries: drafts that wait or are being written, module summaries being written, and the
+//! reports of their threads.
+//! Not for: writing them (`writer`, `modules`), or a person's actions on drafts (`drafts`).
 
 use super::draft_text::PendingDraft;
 use super::module_cards;
@@ -33,7 +33,7 @@ pub(crate) struct Drafts {
     pub(crate) last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
-    /// Tokens of messages, shared with the checks of what is due.
+    /// Token counts of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct PendingModule {
 }
 
 impl PendingModules {
-    /// Begins a summary; refused while one of the same part is being written. The returned flag is set when it is
+    /// Starts a summary; refused while one of the same module is being written. The returned flag is set when it is
     /// canceled.
     pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = module_cards::shown(path);

@@ -27,16 +27,16 @@ use crate::export::secrets;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Lines of a tool's result that tell of an error, at most, that a summary may quote.
+/// Maximum error lines of a tool result that a summary may quote.
 const ERROR_LINES: usize = 3;
-/// Bytes of a model's text between reports of progress.
+/// Bytes of a model's text between progress reports.
 const TOLD: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
-/// With less room than this for sources, a model is not asked.
+/// The minimum room for sources; with less, the model is not called.
 const LEAST_ROOM: u32 = 256;
 
-/// What is to be drafted.
+/// A draft to write.
 pub(crate) struct Job {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
@@ -49,14 +49,14 @@ pub(crate) struct Job {
     pub(crate) by: SummaryAuthor,
     /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
-    /// Asks the model, where it is the model's to write.
+    /// The auxiliary call, if the model writes.
     pub(crate) auxiliary_call: AuxiliaryCall,
-    /// Where progress is reported.
+    /// The receiver of progress.
     pub(crate) events: Sender<Event>,
 }
 
 impl Job {
-    /// Starts it on a thread of its own.
+    /// Starts it on a separate thread.
     pub(crate) fn start(self, jobs: &Jobs<Inbox>) {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
@@ -73,7 +73,7 @@ impl Job {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
         let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-            Err(Failure::new(FailureKind::Internal, "Summarizing failed inside pleach.")
+            Err(Failure::new(FailureKind::Internal, "An internal error stopped the summary.")
                 .kept("Nothing was changed.")
                 .todo("Please report it with the log."))
         });
@@ -84,7 +84,7 @@ impl Job {
         self.auxiliary_call.count(text)
     }
 
-    /// Tells how far it is: which of how many parts, and tokens of the part's text so far.
+    /// Reports progress: the part, the number of parts, and tokens of the part's text so far.
     fn tell(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
@@ -122,7 +122,7 @@ impl Job {
             text: None,
             source,
             model: (source == SummarySource::Llm).then(|| self.auxiliary_call.rules.model.name.clone()),
-            prompt_version: if source == SummarySource::Llm { prompts::SUMMARISE_VERSION } else { extract::VERSION },
+            prompt_version: if source == SummarySource::Llm { prompts::SUMMARIZE_VERSION } else { extract::VERSION },
             confidence: 0,
             generated_at: sources.iter().map(|turn| turn.at).max().unwrap_or(0),
             covers,
@@ -152,7 +152,7 @@ impl Job {
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 
-    /// Words that a person had an older level keep and that are still among the sources.
+    /// Sentences that a person kept in an older level and that are still in the sources.
     fn carried(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
         let old = self.parent.iter().flat_map(|summary| summary.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
@@ -187,11 +187,11 @@ impl Job {
         Ok((sources, masked))
     }
 
-    /// A summary by the model: chunk by chunk from the sources, the parts joined. Each chunk is a call of its own, written
-    /// down before it is made.
+    /// A summary by the model: chunk by chunk from the sources, with the parts joined. Each chunk is a separate call,
+    /// recorded before it is made.
     fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
-        let fixed = self.count(prompts::SUMMARISE).saturating_add(AROUND);
+        let fixed = self.count(prompts::SUMMARIZE).saturating_add(AROUND);
         let room = room(self.auxiliary_call.rules.budget.prompt, fixed)?;
         let mut answers = Vec::new();
         let mut warnings = Vec::new();
@@ -233,8 +233,8 @@ impl Job {
         let order = Prompt {
             what: "summary",
             policy: "summarise",
-            instructions: prompts::SUMMARISE,
-            version: prompts::SUMMARISE_VERSION,
+            instructions: prompts::SUMMARIZE,
+            version: prompts::SUMMARIZE_VERSION,
             title,
             text,
             otherwise: "Extract the summary from the turns' own sentences instead.",
@@ -250,7 +250,7 @@ impl Job {
     }
 }
 
-/// Tokens of sources that one request may hold, beside what stands in it anyway.
+/// Tokens of sources that fit in one request, beside its fixed content.
 fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
     let room = budget.saturating_sub(fixed) / 10 * 9;
     if room < LEAST_ROOM {
@@ -272,7 +272,7 @@ fn cover(turn: &SourceTurn) -> TurnCover {
     TurnCover { user: turn.user, tip: turn.tip, nodes }
 }
 
-/// What of a message is read: its words without a state block; of a tool's result the first lines that tell of an error.
+/// The part of a message that is read: its text without a state block; of a tool result, the first error lines.
 pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
     let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {

@@ -12,7 +12,7 @@ pub(crate) trait LookupTools: Send + Sync {
     /// The tools on offer now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// What a call would look at, empty where the call names nothing; none where the tool is not one of these.
+    /// The target of a call, empty if the call names none; `None` if the tool is not one of these.
     fn target(&self, name: &str, args: &str) -> Option<String>;
 
     /// Runs one call of these.
@@ -30,10 +30,10 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         self.inner.specs().into_iter().chain(self.added.specs()).collect()
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         match self.added.target(name, args) {
             Some(what) => Ok(ToolEffect::Look { what }),
-            None => self.inner.deed(name, args),
+            None => self.inner.effect(name, args),
         }
     }
 
@@ -41,13 +41,13 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         match self.added.target(name, args) {
             Some(_) => ToolOutcome::unchanged(self.added.look(name, args, &|| watch.cancelled())),
-            None => self.inner.carry_out(name, args, deed, hunks, watch),
+            None => self.inner.carry_out(name, args, effect, hunks, watch),
         }
     }
 

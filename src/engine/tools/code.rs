@@ -1,6 +1,6 @@
 //! The model's tools for code: symbols for a question; the source of one; its users; what it uses. They only read the
 //! index that plans use, and every piece of an answer names its file and lines.
-//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
+//! Not for: other tools (the module `tools`), consent (`turns::consent`), or code that plans include
 //! (`plans::sources::code`).
 
 use super::added::LookupTools;
@@ -30,7 +30,7 @@ pub(crate) const FIND: &str = "request_code_context";
 pub(crate) const EXPAND: &str = "expand";
 /// How long a call waits for the code to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Tokens of an answer, where the model names none, and at most.
+/// Tokens of an answer by default, and at most.
 const USUAL: u32 = 2_000;
 const MOST: u32 = 8_000;
 /// Pieces of an answer.
@@ -39,7 +39,7 @@ const PIECES: usize = 12;
 const RANKED: usize = 120;
 /// Users or used symbols that are listed.
 const LISTED: usize = 40;
-/// Lines of a symbol that are given at once.
+/// Maximum lines of a symbol per answer.
 const LINES: u32 = 400;
 
 /// The two tools as the model reads of them.
@@ -56,7 +56,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             FIND,
             "Finds the functions and types of the workspace that a question is about, with their first lines.",
             json!({
-                "query": {"type": "string", "description": "What is looked for, in words and names"},
+                "query": {"type": "string", "description": "What to find, in words and names"},
                 "path": {"type": "string", "description": "Prefer this file or folder"},
                 "budget": {"type": "integer", "description": "Tokens for the answer, 2000 by default, at most 8000"},
             }),
@@ -64,7 +64,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
         ),
         spec(
             EXPAND,
-            "Gives the whole source of a symbol, or lists what uses it or what it uses.",
+            "Returns the whole source of a symbol, or lists what uses it or what it uses.",
             json!({
                 "symbol": {"type": "string", "description": "Its name, with its type or module before it where needed"},
                 "path": {"type": "string", "description": "Its file, where several have the name"},
@@ -135,7 +135,7 @@ impl LookupTools for CodeTools {
             self.answer(args, cancelled, |args: &Expand, held| self.expand(args, held))
         };
         let (status, body) = match answer {
-            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it finished.".to_owned()),
             Ok(body) => (ToolStatus::Ok, body),
             Err(why) => (ToolStatus::Failed, format!("Failed: {why}")),
         };
@@ -156,7 +156,7 @@ impl CodeTools {
         looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
     }
 
-    /// Whether a rule of the person's keeps a file from being read unasked.
+    /// Whether a rule keeps a file from being read without approval.
     fn withheld(&self, path: &str) -> bool {
         !self.rules.sight.shows(READS, path)
     }
@@ -184,7 +184,7 @@ impl CodeTools {
             };
             let text = WorkspaceFiles(&held.root).text(Path::new(&item.path)).unwrap_or_default();
             let more = if item.span.1 < item.whole.1 {
-                format!("[{} goes on to line {}; expand gives all of it]\n", item.symbol, item.whole.1)
+                format!("[{} continues to line {}; expand returns all of it]\n", item.symbol, item.whole.1)
             } else {
                 String::new()
             };
@@ -196,10 +196,10 @@ impl CodeTools {
             }
         }
         if out.len() == begun {
-            return format!("{out}[nothing in the code fits that; use search for words in files]");
+            return format!("{out}[no symbol matches; use search to find words in files]");
         }
         if left > 0 {
-            let _ = writeln!(out, "[{left} more fit and found no room in {budget} tokens]");
+            let _ = writeln!(out, "[{left} more matches do not fit in {budget} tokens]");
         }
         out
     }
@@ -211,35 +211,35 @@ impl CodeTools {
                 Err(self.nowhere(args, held))
             } else {
                 let list = self.list(held, ids.iter().copied());
-                Ok(format!("Several are called so; name one with its path:\n{list}"))
+                Ok(format!("Several symbols have this name; add a path:\n{list}"))
             };
         };
         match args.what {
             What::Source => whole(held, *id),
-            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "Nothing known uses it.")),
-            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses nothing of the workspace.")),
+            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "No known symbol uses it.")),
+            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses no symbol of the workspace.")),
         }
     }
 
-    /// Why nothing is called so: the path is none, or it is elsewhere.
+    /// Why no symbol was found: the path does not exist, or the symbol is elsewhere.
     fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
-            return format!("no symbol of the workspace is called {name:?}; {FIND} finds some.");
+            return format!("no symbol of the workspace is named {name:?}; {FIND} finds symbols.");
         };
         let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
         let list = self.list(held, elsewhere.into_iter());
         let scope = choose::scope(&held.index, std::slice::from_ref(path));
         let path = short(path);
         match (scope.unknown.is_empty(), list.is_empty()) {
-            (true, true) => format!("nothing in {path:?} is called {name:?}; {FIND} finds some."),
-            (true, false) => format!("nothing in {path:?} is called {name:?}, but there is:\n{list}"),
-            (false, true) => format!("no file is called {path:?}, and no symbol {name:?}; {FIND} finds some."),
-            (false, false) => format!("no file or folder is called {path:?}; there is:\n{list}"),
+            (true, true) => format!("no symbol in {path:?} is named {name:?}; {FIND} finds symbols."),
+            (true, false) => format!("no symbol in {path:?} is named {name:?}; elsewhere:\n{list}"),
+            (false, true) => format!("no file is named {path:?}, and no symbol {name:?}; {FIND} finds symbols."),
+            (false, false) => format!("no file or folder is named {path:?}; elsewhere:\n{list}"),
         }
     }
 
-    /// The symbols that a name means, in a file where one is named.
+    /// The symbols with a name, in one file if a path is given.
     fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
         let index = &held.index;
         let wanted = args.symbol.trim();
@@ -251,7 +251,7 @@ impl CodeTools {
         let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // The very name goes before one in other letters; what tests define last.
+        // An exact name comes before one in another case; definitions in tests come last.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()
@@ -267,7 +267,7 @@ impl CodeTools {
         if list.is_empty() { none.to_owned() } else { list }
     }
 
-    /// A line each, by file; tests last.
+    /// One line for each symbol, by file; tests last.
     fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = SymbolId>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
         for id in ids {
@@ -292,24 +292,24 @@ impl CodeTools {
     }
 }
 
-/// A line about a path that names nothing: then everything was looked through.
+/// A line about paths that do not exist, so that the whole workspace was searched.
 fn unknown(scope: &choose::Scope) -> String {
     let names: Vec<String> = scope.unknown.iter().map(|name| short(name)).collect();
     if names.is_empty() {
         return String::new();
     }
-    format!("[no file or folder is called {}; all of the workspace was looked through]\n", names.join(", "))
+    format!("[no file or folder is named {}; the whole workspace was searched]\n", names.join(", "))
 }
 
-/// All of a symbol, up to a bound.
+/// A whole symbol, up to a maximum number of lines.
 fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
-    let named = names::named(&held.index, id).ok_or("it is gone.")?;
+    let named = names::named(&held.index, id).ok_or("the symbol no longer exists.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
     let found = source(held, &named).map_err(|failure| failure.what)?;
     let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
     let shown = NamedSymbol { lines: (named.lines.0, last), ..found.named.clone() };
     let more = if last < named.lines.1 {
-        format!("[it goes on to line {}; read_file from line {} on]\n", named.lines.1, last + 1)
+        format!("[it continues to line {}; read_file from line {}]\n", named.lines.1, last + 1)
     } else {
         String::new()
     };

@@ -1,6 +1,6 @@
 //! Files of the workspace for a message that is being written: completes their names, and reads one as an attachment.
 //! Both require that the folder is trusted.
-//! Not for: files that the model reads (the room `tools`).
+//! Not for: files that the model reads (the module `tools`).
 
 use super::skills::PREFIX;
 use super::state::MOST;
@@ -24,7 +24,7 @@ impl Core {
         Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }
 
-    /// Files by what was typed, on a thread of its own.
+    /// Files that match the typed text, on a separate thread.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
@@ -46,11 +46,11 @@ impl Core {
         });
     }
 
-    /// Asks about code. What may go into a message wants the folder's trust; without it there are no names, for which the
-    /// list of files says why.
+    /// Queries the code. Attaching code requires trust in the folder; without it there are no names, and the list of
+    /// files says why.
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
-        self.keep_back(branch);
+        self.deny_files(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// The text of a file, on a thread of its own.
+    /// The text of a file, on a separate thread.
     pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
         if let Some(name) = path.strip_prefix(PREFIX) {
             let text = self.skill_text(name);
@@ -88,7 +88,7 @@ fn largest() -> String {
     format!("Only text files of at most {} bytes can be attached.", grouped(LARGEST))
 }
 
-/// The names that fit what was typed, best first; without anything typed the ones that lie highest.
+/// The names that match the typed text, best first; without a text, the names nearest to the root.
 fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     let wanted: Vec<char> = query.to_lowercase().chars().collect();
     let mut found: Vec<(i64, usize)> =
@@ -97,8 +97,8 @@ fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     found.into_iter().take(limit).map(|(_, at)| names[at].clone()).collect()
 }
 
-/// How well a name fits letters that stand in it in this order; none when they do not. Runs of letters count, beginnings
-/// of words count more, the file's own name counts more than its folders; short names come before long ones.
+/// The score of a name that contains the letters in this order; `None` if it does not. Runs of letters count, starts of
+/// words count more, the file's own name counts more than its folders; short names come before long ones.
 fn score(name: &str, wanted: &[char]) -> Option<i64> {
     let depth = i64::try_from(name.matches('/').count()).unwrap_or(i64::MAX / 4);
     let length = i64::try_from(name.len()).unwrap_or(i64::MAX / 4);
@@ -149,8 +149,9 @@ mod tests {
         assert_eq!(best(&names, "", 1), ["Cargo.toml"]);
     }
 
-    /// Points of a name: two for a letter, six more at the beginning of a word, five more beside the letter before, eight more
-    /// at the very beginning, forty for the file's own name; eight times that, less its length and four for each folder.
+    /// The points of a name: two for a letter, six more at the start of a word, five more beside the previous letter,
+    /// eight more at the very start, forty for the file's own name; eight times that, less its length and four for each
+    /// folder.
     #[test]
     fn names_get_points_for_where_the_letters_stand() {
         let points = |name: &str, typed: &str| score(name, &typed.chars().collect::<Vec<_>>());

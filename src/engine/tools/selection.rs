@@ -1,4 +1,4 @@
-//! Which tools go with a branch's calls, after those that are switched off, and what a tool costs by itself.
+//! The tools in a branch's requests, without those that are switched off, and the cost of a single tool.
 //! Not for: switching tools (`switches`).
 
 use crate::context::render::tools_text;
@@ -6,11 +6,11 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::tool::mcp::{self, OfferedTool};
 use crate::domain::tool::trace::ToolSpec;
 
-/// All of the program's own tools, where they are switched off.
+/// All of the program's own tools, as a switch.
 pub(crate) const OWN: &str = "*";
 
-/// The program's own tools and then the servers': those that go with a branch's calls, and those that are switched off, each
-/// with its place among all.
+/// The program's own tools and then the servers': those that are included in a branch's requests, and those that are
+/// switched off, each with its index among all.
 pub(crate) fn switched(
     own: Vec<ToolSpec>,
     offered: &[OfferedTool],
@@ -30,7 +30,7 @@ pub(crate) fn switched(
     (goes, stays)
 }
 
-/// The tools that go with a branch's calls.
+/// The tools in a branch's requests.
 pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[OfferedTool], off: &[String]) -> Vec<ToolSpec> {
     switched(own, offered, off).0
 }

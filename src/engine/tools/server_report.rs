@@ -7,7 +7,7 @@ use crate::engine::api::Finding;
 use crate::engine::core::Core;
 use crate::mcp;
 
-/// What is said of one: a word for programs, whether it is well, a sentence, and what to do.
+/// The state of a server: a name for programs, whether it is healthy, a sentence, and what to do.
 struct State(&'static str, Option<bool>, String, String);
 
 impl Core {

@@ -64,7 +64,7 @@ impl Core {
             self.tools.servers.waiting.push((ticket, request));
             return None;
         }
-        // What stands already may not have been told yet.
+        // The present state may not have been reported yet.
         if settles || (plans && self.setup.patient) {
             self.take_offered();
         }
@@ -89,7 +89,7 @@ impl Core {
         self.servers_changed();
     }
 
-    /// The person's own, and the folder's where the person said so. The person's own name wins.
+    /// The servers of the user's settings, and those of the folder if approved. The user's own name wins.
     fn usable(&self) -> Vec<ServerSpec> {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
@@ -140,7 +140,7 @@ impl Core {
         }
     }
 
-    /// Updates the offered tools after a server changed, and reports what a person must know.
+    /// Updates the offered tools after a server changed, and reports what needs a decision.
     pub(crate) fn servers_changed(&mut self) {
         self.take_offered();
         for server in self.setup.foreign.servers() {
@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Works out what is offered. Another list makes drawn plans stale.
+    /// Computes the offered tools. A changed list makes drawn plans stale.
     fn take_offered(&mut self) {
         let servers = self.setup.foreign.servers();
         let mut all: Vec<(String, Vec<ServerTool>)> = Vec::new();
@@ -194,7 +194,7 @@ impl Core {
         format!("mcp.tools.{}", spec.identity())
     }
 
-    /// What was approved of a server's tools. What it offers when it is met first is what the person named it for.
+    /// The approved tools of a server. The tools of its first start count as approved.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
         let key = Self::approvals_key(&server.spec);
         let kept = self.store.setting(&key).ok().flatten();
@@ -217,7 +217,7 @@ impl Core {
         }
     }
 
-    /// Does what is wanted of servers.
+    /// Handles a request about servers.
     pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
         match act {
             ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
@@ -270,7 +270,7 @@ impl Core {
         }))
     }
 
-    /// What runs the tools of a branch.
+    /// The runner of a branch's tools.
     pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
@@ -285,7 +285,7 @@ fn approve(tool: &ServerTool) -> (String, Approved) {
     (tool.name.clone(), Approved { digest: tool.digest(), description: tool.description.clone() })
 }
 
-/// What is said where a server's tools are not what was approved.
+/// The sentence about a server whose tools differ from the approved ones.
 fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, Approved>) -> String {
     let names = |changed: bool| -> Vec<&str> {
         let of = |tool: &&&ServerTool| approved.contains_key(&tool.name) == changed;

@@ -18,11 +18,11 @@ const MOST: usize = 64;
 /// Bytes of a file that are read for its name, and for its text.
 const FIRST: u64 = 8_192;
 const LARGEST: u64 = 200_000;
-/// Characters of what a skill is for.
+/// Maximum characters of a skill's description.
 const ABOUT: usize = 240;
 /// The tool.
 pub(crate) const TOOL: &str = "load_skill";
-/// Before a skill's name where files are named.
+/// The prefix of a skill's name where files are named.
 pub(crate) const PREFIX: &str = "skill:";
 
 /// A skill.
@@ -136,7 +136,7 @@ impl LookupTools for SkillTools {
         }
         vec![ToolSpec {
             name: TOOL.into(),
-            description: "Gives the text of a skill: instructions for one kind of work. Load one before such work."
+            description: "Returns the text of a skill: instructions for one kind of work. Load it before such work."
                 .into(),
             parameters: serde_json::json!({
                 "type": "object",

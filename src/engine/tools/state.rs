@@ -1,4 +1,4 @@
-//! What the engine keeps of tools: their servers, the names of files that were read last, whether the folder is trusted.
+//! The engine's state of tools: servers, the last listing of file names, and whether the folder is trusted.
 //! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;
@@ -46,7 +46,7 @@ pub(crate) const MOST: usize = 50_000;
 /// How long a list of names counts as fresh.
 pub(crate) const FRESH: Duration = Duration::from_secs(5);
 
-/// When names were read last, under which rules, the names, and whether there are more.
+/// The time of the last listing, its rules, the names, and whether there are more.
 pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
 
 /// The file names that were read last.

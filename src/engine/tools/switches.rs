@@ -8,10 +8,11 @@ use crate::domain::tool::mcp;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 
-/// The names under which all of somebody's tools are switched off at once, and each of them.
+/// The key of a server or group of tools, and the keys of its tools.
 type Family = (String, Vec<String>);
 
-/// What is switched off once `key` was switched. One tool of many that are off together comes back alone.
+/// The switched-off keys after `key` was switched. If one of several tools that are off together is switched on, only
+/// that tool comes back.
 fn after(mut off: Vec<String>, key: &str, on: bool, families: &[Family]) -> Vec<String> {
     if on {
         let of = families.iter().find(|(all, each)| off.contains(all) && each.iter().any(|one| one == key));

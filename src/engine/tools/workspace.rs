@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files of a folder, the first that is there counts.
 pub(crate) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Files with rules around what is named or touched that go; four times as many folders are looked at.
+/// Maximum number of rules files around named or touched files; four times as many folders are checked.
 pub(crate) const AROUND: usize = 24;
 /// Why rules in a folder that git ignores do not go.
 const IGNORED: &str = "lies in a folder that git ignores";
@@ -41,7 +41,7 @@ pub(crate) struct Guide {
     pub(crate) folder: String,
     /// Of the person, not of the project.
     pub(crate) own: bool,
-    /// It goes only because something near it is named or touched.
+    /// It is sent only because a file near it is named or touched.
     pub(crate) nested: bool,
     /// Switched off in the settings.
     pub(crate) off: bool,
@@ -51,16 +51,16 @@ pub(crate) struct Guide {
 /// The text of a file with rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GuideText {
-    /// As it goes: secrets masked, files put in the place of their names.
+    /// The text as sent: secrets masked, named files inserted.
     pub(crate) sent: Arc<str>,
-    /// As it stands in the file, as far as it is read.
+    /// The text of the file, as far as it is read.
     pub(crate) raw: Arc<str>,
     pub(crate) bytes: u64,
     pub(crate) left: u64,
-    /// Characters that nobody would see.
+    /// The number of invisible characters.
     pub(crate) hidden: u32,
     pub(crate) notes: Vec<String>,
-    /// The files that it was made of, as they were.
+    /// The files from which it was made, with their state.
     pub(crate) of: Vec<(PathBuf, Looked)>,
 }
 
@@ -72,27 +72,27 @@ pub(crate) struct Guides {
     pub(crate) untrusted: u32,
 }
 
-/// What is known without reading.
+/// State known without reading.
 struct Known {
     set: ProjectSetup,
     trusted: bool,
     atoms: HashSet<Atom>,
     sent: HashMap<BranchId, HashMap<Atom, Hash>>,
     skills: Arc<Vec<Skill>>,
-    /// What rules of the person's keep from being read.
+    /// The files hidden by the person's rules.
     denied: FileVisibility,
 }
 
-/// What was read.
+/// State that was read.
 #[derive(Default)]
 struct Read {
     texts: HashMap<PathBuf, Arc<GuideText>>,
-    /// What the last look went to: the folder it went out from, the path beneath it, and what stood there.
+    /// The targets of the last check: the folder, the path beneath it, and its state.
     looked: Vec<(PathBuf, PathBuf, Looked)>,
     polls: u32,
-    /// Hashes of files, with what stood there.
+    /// Hashes of files, with their state.
     hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
-    /// Files that came into folders since summaries of them were made, by folder and the summary's time.
+    /// Files added to folders since their summaries were made, by folder and the summary's time.
     arrived: HashMap<(PathBuf, i64), Arc<NewFiles>>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Project {
     read: Mutex<Read>,
 }
 
-/// The folder that is looked at, opened, with the workspace's place beneath it.
+/// The opened topmost folder, with the workspace's path beneath it.
 pub(crate) struct WorkspaceTop {
     pub(crate) folder: Folder,
     pub(crate) path: PathBuf,
@@ -147,15 +147,15 @@ impl Project {
         self.find_skills();
     }
 
-    /// What rules of the person's keep from being read, from now on.
-    pub(crate) fn keep_back(&self, denied: FileVisibility) {
+    /// Sets the files hidden by the person's rules.
+    pub(crate) fn deny_files(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
             self.read().arrived.clear();
         }
     }
 
-    /// What rules of the person's keep from being read.
+    /// The files hidden by the person's rules.
     pub(crate) fn denied(&self) -> FileVisibility {
         self.known().denied.clone()
     }
@@ -175,7 +175,7 @@ impl Project {
         self.known().atoms.insert(atom);
     }
 
-    /// A fork carried what its branch did.
+    /// A fork copies the record of its parent.
     pub(crate) fn inherit(&self, from: BranchId, to: BranchId) {
         let mut known = self.known();
         if let Some(sent) = known.sent.get(&from).cloned() {
@@ -183,7 +183,7 @@ impl Project {
         }
     }
 
-    /// What of the project a call carried.
+    /// Records the rules that a call contained.
     pub(crate) fn carried(&self, branch: BranchId, plan: &ContextPlan) {
         let ours = plan.included().filter(|row| matches!(row.kind, RowKind::Rules | RowKind::Module));
         let texts = ours.filter_map(|row| Some((row.atom, row.text?))).collect();
@@ -257,8 +257,8 @@ impl Project {
         named.collect()
     }
 
-    /// Which files of a summary are no longer as they were, and which came into its folder. A file is read again only when it
-    /// was written since the last look, a folder only when a name came or went.
+    /// The changed files of a summary, and the new files of its folder. A file is read again only if it was written
+    /// since the last check, a folder only if a name was added or removed.
     pub(crate) fn stale(&self, root: &Path, card: &ModuleCard) -> Staleness {
         let mut stale = self.changed(root, &card.files);
         let Some(folder) = card.folder().and_then(|folder| root.join(folder).canonicalize().ok()) else { return stale };
@@ -309,12 +309,12 @@ impl Project {
         stale
     }
 
-    /// The skills that there are.
+    /// The available skills.
     pub(crate) fn skills(&self) -> Arc<Vec<Skill>> {
         self.known().skills.clone()
     }
 
-    /// Looks for skills; says whether they are others than before.
+    /// Searches for skills; returns whether they changed.
     fn find_skills(&self) -> bool {
         let (set, trusted) = self.settings();
         let workspace = self.workspace.canonicalize().ok().filter(|_| trusted);
@@ -347,7 +347,7 @@ impl Project {
     }
 }
 
-/// A folder that may hold rules.
+/// A folder that may contain rules.
 struct RuleFolder {
     /// Beneath the topmost folder.
     folder: PathBuf,
@@ -389,7 +389,7 @@ fn beneath(path: &str) -> Option<PathBuf> {
     plain.then(|| steps.iter().collect())
 }
 
-/// A path and the folders that it lies in, the workspace itself left out. What is no folder holds no rules.
+/// A path and its parent folders, without the workspace itself. A file contributes nothing.
 fn around(path: &Path) -> Vec<PathBuf> {
     path.ancestors().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf).collect()
 }
@@ -451,7 +451,7 @@ impl Search<'_> {
         })
     }
 
-    /// The text of a file, read again where it, or a file that it names, has changed.
+    /// The text of a file, read again if it, or a file that it names, has changed.
     fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<GuideText>, String> {
         if let Looked::Refused(why) = there {
             return Err(why.clone());

@@ -21,15 +21,15 @@ use crate::engine::plans::sources::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
 
-/// Files of the workspace that are looked through for rules.
+/// Maximum number of the workspace's files that are searched for rules.
 const MOST: usize = 50_000;
 /// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
 /// How the list of skills is named.
 pub(crate) const SKILLS: &str = "skills";
 
-/// What puts rules in or takes them out; the other of the two where `on` does not say which. `off` rules are switched off
-/// by the settings; `nested` ones go only near what a message is about. Or why nothing changes.
+/// The mark that includes or excludes rules, toggling if `on` is not given. `off` rules are switched off in the
+/// settings; `nested` rules are sent only near named files. Or why nothing changes.
 fn switch(
     on: Option<bool>,
     mark: Option<MarkKind>,
@@ -43,14 +43,14 @@ fn switch(
         (true, false, true) => Ok(Act::Set { kind: MarkKind::IncludeOnce, toggle: false }),
         (true, false, false) if nested => Err("is not excluded; it is sent once a file near it is named or touched"),
         (true, false, false) => Err("is not excluded"),
-        (false, true, _) => Err("is excluded already"),
+        (false, true, _) => Err("is already excluded"),
         (false, false, true) if mark.is_some() => Ok(Act::Clear),
         (false, false, _) if once => Ok(Act::Set { kind: MarkKind::ExcludeOnce, toggle: false }),
         (false, false, _) => Ok(Act::Set { kind: MarkKind::Exclude, toggle: false }),
     }
 }
 
-/// What the list is made from, so that it can be made beside the engine.
+/// The input of the list, so that it can be made beside the engine.
 struct Ground {
     denied: FileVisibility,
     project: Arc<Project>,
@@ -62,7 +62,7 @@ struct Ground {
 }
 
 impl Core {
-    /// Does what is asked about the project; the list is made on a thread of its own.
+    /// Handles a request about the project; the list is made on a separate thread.
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
@@ -96,7 +96,7 @@ impl Core {
         Ok(())
     }
 
-    /// Rules or skills as things that a person looks through.
+    /// Rules or skills as editable texts.
     pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
         self.beside(ticket, branch, move |ground| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
@@ -128,12 +128,12 @@ impl Core {
         }
     }
 
-    /// Writes a file with rules as the tools would, so that undo takes it back.
+    /// Writes a rules file like the tools do, so that undo reverts it.
     fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
         if !is_rules(path) {
-            return Err(kept(Failure::user(format!("{path} is not a name for files with rules."))));
+            return Err(kept(Failure::user(format!("{path} is not a valid name for a rules file."))));
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted);
@@ -156,8 +156,8 @@ impl Core {
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
 
-    /// Something of the project is no longer as it was: the plan on the screen is made again. None is refused for it; what
-    /// was drawn goes as it was drawn. While an answer comes it stays; its end makes a new one.
+    /// Rules or skills changed: the plan on the screen is made again. No plan is refused for that; a drawn plan is sent
+    /// as drawn. While an answer arrives, the plan stays; the turn's end makes a new one.
     pub(crate) fn project_changed(&mut self) {
         let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
         if here.is_some_and(|branch| !self.turns.live.contains_key(&branch)) {
@@ -165,7 +165,7 @@ impl Core {
         }
     }
 
-    /// Skills whose names fit what was typed behind `skill:` or before it.
+    /// Skills whose names match the typed text, with or without `skill:`.
     pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
         let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
         let begins = skills::PREFIX.starts_with(&query);
@@ -285,7 +285,7 @@ impl Ground {
         }
     }
 
-    /// Where the folder is not trusted: the names of what would go, nothing of what it says.
+    /// In an untrusted folder: the names of the files, none of their content.
     fn untrusted(&self) -> Vec<ProjectItem> {
         let (set, trusted) = self.project.settings();
         if trusted || !set.rules {
@@ -311,7 +311,7 @@ impl Ground {
     }
 }
 
-/// An item as a thing of the editors' screen.
+/// An item as a text of the editors' screen.
 fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
     if kind == EditableKind::Rules {
@@ -328,15 +328,14 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     note.extend(item.notes.iter().cloned());
     let editing = match kind {
         EditableKind::Rules if item.writable => Editability::Here,
-        EditableKind::Rules if item.left > 0 => Editability::Not(
-            "The file is larger than pleach reads; edit it in \
-            place.",
-        ),
+        EditableKind::Rules if item.left > 0 => {
+            Editability::Not("The file is too large for this editor; edit it elsewhere.")
+        }
         EditableKind::Rules if item.stands == RuleState::Untrusted => {
             Editability::Not("This folder is not trusted; /trust-folder changes that.")
         }
-        EditableKind::Rules => Editability::Not("It is outside this folder; edit it in place."),
-        _ => Editability::Not("A skill is edited in place; a adds it to the message."),
+        EditableKind::Rules => Editability::Not("The file is outside this folder; edit it there."),
+        _ => Editability::Not("Edit a skill in its file; a adds it to the message."),
     };
     let version = Version { what: "as it is now".into(), at: None, text: item.text, current: true, from: None };
     Editable {
@@ -350,11 +349,11 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     }
 }
 
-/// Whether a mark on an item of the project makes sense: rules go by themselves, so there is nothing to pin.
+/// Whether a mark on a rule is possible: rules are sent automatically, so they cannot be pinned.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
-        return Err(Failure::user("It is sent with every request already; there is nothing to pin.")
-            .todo("x leaves it out until you take that back."));
+        return Err(Failure::user("Every request already includes this text; a pin changes nothing.")
+            .todo("x excludes it until you include it again."));
     }
     Ok(())
 }
@@ -383,7 +382,7 @@ mod tests {
                 Ok(Act::Clear) => None,
                 other => panic!("{about}: {other:?}"),
             };
-            // An exclusion of what the settings switch off is taken back first; then it can go in.
+            // An exclusion of rules that the settings switch off is removed first; then they can be included.
             let (cleared, excluded) = (off && !now && mark.is_some(), after.is_some_and(MarkKind::excludes));
             assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
             assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");

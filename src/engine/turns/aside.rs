@@ -27,10 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 impl Core {
-    /// Asks beside a branch: first the plan.
+    /// Sends a side question on a branch, starting with its plan.
     pub(crate) fn aside(&mut self, ticket: Ticket, branch: BranchId, text: Arc<str>) -> Result<(), Failure> {
         if text.trim().is_empty() {
-            return Err(Failure::user("There is no question to send yet.").todo("Type the side question."));
+            return Err(Failure::user("There is no side question yet.").todo("Type the side question."));
         }
         let there = self.sessions.branch(branch)?;
         // Without tools: what a side question does must leave no trace.
@@ -103,7 +103,7 @@ impl Core {
         Ok(run)
     }
 
-    /// What its call reports.
+    /// Handles a report of its call.
     pub(crate) fn aside_report(&mut self, report: Report) {
         match report {
             Report::Deltas { run, deltas, tokens } => {
@@ -168,7 +168,7 @@ impl Core {
         }
     }
 
-    /// Nobody wants the answer any more.
+    /// The answer is no longer needed.
     pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let over = self.turns.asides.get(&run).map(|aside| aside.view.card.is_some());
         match over {
@@ -184,14 +184,14 @@ impl Core {
         Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
     }
 
-    /// Stops all that are under way, because the program ends.
+    /// Stops all running side questions, because the program ends.
     pub(crate) fn stop_asides(&mut self) {
         for aside in self.turns.asides.values() {
             aside.cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Makes a branch of one that is answered, at the place where it was asked.
+    /// Turns an answered side question into a branch at its original message.
     pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let aside = self.turns.asides.get(&run).ok_or_else(gone)?;
         if aside.view.card.is_none() {
@@ -202,7 +202,12 @@ impl Core {
         }
         let from = aside.view.branch;
         let session = self.sessions.of_branch(from)?;
-        let gone = || Failure::user("The message where it was asked was deleted.").kept("The answer is still shown.");
+        let gone = || {
+            Failure::user("The message that the question refers to was deleted.").kept(
+                "The answer is still \
+            shown.",
+            )
+        };
         let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
         let branch = session.branch(from)?;
         let question = Question { base: aside.base, text: Some(aside.view.question.clone()), ..Question::default() };
@@ -211,12 +216,12 @@ impl Core {
         let answer = answered(&asked, aside);
         let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);
-        let mut sprout = NewBranch::new(name.clone(), None);
-        let card = RunCard { branch: sprout.id, ..card };
-        sprout.grown = vec![Node { head: asked, content }, answer.clone()];
-        sprout.writes.push(Write::PutRun(Box::new(card.clone())));
+        let mut new_branch = NewBranch::new(name.clone(), None);
+        let card = RunCard { branch: new_branch.id, ..card };
+        new_branch.grown = vec![Node { head: asked, content }, answer.clone()];
+        new_branch.writes.push(Write::PutRun(Box::new(card.clone())));
         let fork = aside.base;
-        let made = self.sprout_at(from, fork, vec![sprout], format!("kept a side question as {name}"))?;
+        let made = self.create_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         self.turns.asides.remove(&run);
         let open = self.sessions.of_branch_mut(child)?;
@@ -238,7 +243,7 @@ fn gone() -> Failure {
     Failure::user("That side question was discarded.").todo("Ask it again.")
 }
 
-/// The answer as a message under its question.
+/// The answer as a message below its question.
 fn answered(asked: &NodeHead, aside: &Aside) -> Node {
     let content: Content = aside.arrived.without_calls();
     let end = match aside.card.status {
@@ -265,7 +270,7 @@ fn answered(asked: &NodeHead, aside: &Aside) -> Node {
     Node { head, content }
 }
 
-/// What is to be said of an answer that is none.
+/// The failure of an answer without text.
 fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
     if let Some(error) = &outcome.error {
         return Some(Failure::new(FailureKind::Provider, error.what.clone()).todo(error.hint.clone()));
@@ -278,7 +283,7 @@ fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
     nothing.then(|| Failure::new(FailureKind::Provider, "The server ended its answer without any text."))
 }
 
-/// The plan as it is stored: without any words of the question.
+/// The stored form of the plan, without any text of the question.
 fn without_words(solved: &Solved) -> Result<String, Failure> {
     let failed =
         |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}."));

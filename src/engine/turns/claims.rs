@@ -1,5 +1,5 @@
-//! Claims: only one program asks on a branch at a time. It takes the claim before a message is sent and holds it until
-//! the turn ends. A program that does not get the claim learns who holds it, or waits in line.
+//! Claims: only one process sends on a branch at a time. It takes the claim before it sends a message and holds it
+//! until the turn ends. A process that does not get the claim learns its holder, or waits in the queue.
 //! Not for: the locks (`store`).
 
 use super::state::HeldClaim;
@@ -15,7 +15,7 @@ use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the claim on a branch, then takes over changes that were made meanwhile.
+    /// Takes the claim on a branch, then adopts changes made meanwhile.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// Checks that no program asks on a branch.
+    /// Checks that no process is sending on a branch.
     pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.turns.ensure_idle(branch)?;
         self.claim(branch).map_err(|taken| {
@@ -55,7 +55,7 @@ impl Core {
         if run.card.round <= 1 {
             return run.head;
         }
-        // A later round goes on after results that are messages already.
+        // A later round follows results that are already messages.
         self.check_store();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
         let tree = &session.tree;
@@ -66,7 +66,7 @@ impl Core {
         at.map_or(branch.head, |question| tree.parent(question).map(|parent| tree.head(parent).id))
     }
 
-    /// Waits in line for the claim on a branch. Answered when it is granted.
+    /// Queues for the claim on a branch. Answered when it is granted.
     pub(crate) fn await_claim(&mut self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         self.sessions.branch(branch)?;
         match self.claim(branch) {
@@ -76,7 +76,7 @@ impl Core {
                 return Ok(());
             }
             Err(taken) => self.say(Event::Program(ProgramEvent::Notice(format!(
-                "{} Your message is sent when it is done.",
+                "{} Your message is sent when that call is done.",
                 taken.what
             )))),
         }
@@ -90,7 +90,7 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps a claim that was granted.
+    /// Stores a granted claim.
     pub(crate) fn claim_granted(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
         self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
         self.check_store();
@@ -113,12 +113,12 @@ impl Core {
         Answer::Done(String::new())
     }
 
-    /// Whether this program asks on a branch.
+    /// Whether this process is sending on a branch.
     fn asks(&self, branch: BranchId) -> bool {
         self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
     }
 
-    /// Releases the claims under which nothing is asked.
+    /// Releases the unused claims.
     pub(crate) fn release_claims(&mut self) {
         let over: Vec<BranchId> = self
             .turns
@@ -139,9 +139,9 @@ impl Core {
                 let place = if *workbench { "the workbench" } else { "the command line" };
                 format!("{place} of process {process}, since {}", clock(*since))
             }
-            None => "another pleach".into(),
+            None => "another pleach process".into(),
         };
-        let failure = Failure::new(FailureKind::Busy, format!("Another program is asking on {name}: {who}."));
+        let failure = Failure::new(FailureKind::Busy, format!("Another process is sending on {name}: {who}."));
         if self.setup.patient {
             failure
                 .kept("Your message was not saved and nothing was sent.")

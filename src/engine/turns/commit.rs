@@ -22,8 +22,8 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Writes a turn's end. Where something moved meanwhile in another window, it is looked at again and written so that
-    /// nothing of the answer is lost: beside the branch when the branch went elsewhere, without marks when they changed.
+    /// Writes a turn's end. If another window made changes meanwhile, writes it again so that nothing of the answer is
+    /// lost: as another version if the branch moved, without marks if they changed.
     fn commit<T>(
         &mut self,
         branch: BranchId,
@@ -55,7 +55,7 @@ impl Core {
         self.with_live(branch, |core, live| core.write_user(branch, live))
     }
 
-    /// Works on a turn that is taken out for as long.
+    /// Works on a turn that is taken out of the map meanwhile.
     fn with_live(
         &mut self,
         branch: BranchId,
@@ -95,8 +95,8 @@ impl Core {
         Ok(())
     }
 
-    /// Nodes that were just written, in memory and on the screen; gives the last one's id. When another window wrote the
-    /// very same message at the same place first, the store keeps that one, and so do we.
+    /// Applies written nodes in memory and on the screen; returns the last one's id. If another window wrote the same
+    /// message at the same position first, the store keeps that one, and so do we.
     fn landed(&mut self, branch: BranchId, live: &mut LiveTurn, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
         let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
         let (mut tip, key) = (last.id, last.key);
@@ -374,7 +374,7 @@ impl Core {
         let failure = live.failure.take().map(|failure| {
             let kept = match &draft {
                 Some(_) => "Your message is back in the composer.",
-                None => "The part that arrived is kept in the tree.",
+                None => "The text that arrived is kept in the tree.",
             };
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });

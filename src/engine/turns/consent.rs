@@ -34,17 +34,17 @@ impl Core {
         &mut self,
         branch: BranchId,
         index: usize,
-        deed: ToolEffect,
+        effect: ToolEffect,
         reply: Sender<CallDecision>,
     ) {
         let rules = self.all_rules(branch);
         let sight = sight(&rules);
-        let deed = warned(deed, &sight);
+        let effect = warned(effect, &sight);
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
-        trace.more.protection = protection(&deed);
+        trace.more.protection = protection(&effect);
         let (tool, args) = (trace.name.clone(), trace.args.clone());
-        let asking = PendingApproval { index, tool, args, deed, rule: None };
+        let asking = PendingApproval { index, tool, args, effect, rule: None };
         match by_rule(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
@@ -70,7 +70,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.deed.config_change())
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.config_change())
         {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
@@ -83,14 +83,14 @@ impl Core {
         }
         let waiting = live.asks.take();
         if let Some(WaitingCall { asking, reply }) = waiting {
-            let sight = self.sight(branch).answered(&asking.tool, &asking.deed);
+            let sight = self.sight(branch).answered(&asking.tool, &asking.effect);
             let _ = reply.send(CallDecision { consent, sight });
         }
         self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// A call ended, with or without a word.
+    /// A call ended, with or without a decision.
     pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
@@ -98,24 +98,25 @@ impl Core {
         }
     }
 
-    /// The rules about files on a branch, for what the model sees.
+    /// The rules about files on a branch, for content shown to the model.
     pub(crate) fn sight(&self, branch: BranchId) -> FileVisibility {
         sight(&self.all_rules(branch))
     }
 
-    /// What the person's own rules keep from being shown: those of the session stood in, the folder and the settings.
+    /// The files hidden by the person's rules: those of the current session, the folder, and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
-    /// Tells what reads files by itself what the rules deny: those of a branch's session, or those that hold without one.
-    pub(crate) fn keep_back(&self, branch: Option<BranchId>) {
+    /// Passes the denying rules to background readers of files: those of a branch's session, or those without a
+    /// session.
+    pub(crate) fn deny_files(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.tools.project.keep_back(self.workers.code.book().keep_back(session, rules));
+        self.tools.project.deny_files(self.workers.code.book().deny_files(session, rules));
     }
 
     /// Rules by scope, the session's first.
@@ -157,7 +158,7 @@ impl Core {
         Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
 
-    /// Adds a rule of a person's, or takes it off.
+    /// Adds or removes a person's rule.
     pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
         if scope == RuleScope::Config {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
@@ -168,7 +169,7 @@ impl Core {
         let before = rules.len();
         rules.retain(|known| *known != rule);
         if !on && rules.len() == before {
-            return Err(Failure::user(format!("There is no rule {words} there.")));
+            return Err(Failure::user(format!("There is no such rule: {words}.")));
         }
         if on {
             rules.insert(0, rule);
@@ -184,12 +185,12 @@ impl Core {
             let earlier = earlier.map_or_else(String::new, |sentence| format!(" {sentence}"));
             format!("From now on {place}: {words}.{earlier}")
         } else {
-            format!("No longer {place}: {words}.")
+            format!("Removed {place}: {words}.")
         }))
     }
 
-    /// What a rule that denies files does not take back: results that tools gave before. They are messages that the person
-    /// sees in every plan, so they stay and are sent until a person leaves them out.
+    /// Earlier results that a denying rule does not affect. They are messages that the person sees in every plan, so
+    /// they stay and are sent until the person excludes them.
     fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
         let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
@@ -241,7 +242,7 @@ impl Core {
         }
     }
 
-    /// Gives files the texts that changes say; what was done already is taken back where one of them cannot be.
+    /// Restores the texts of files from changes; if one of them cannot be restored, reverts the others.
     pub(crate) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
         let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
         for change in changes {
@@ -285,7 +286,7 @@ impl Core {
     }
 }
 
-/// The word that rules give, with the words about them.
+/// The decision by rules, with its text.
 ///
 /// # Errors
 /// They give none: a person is asked.
@@ -293,10 +294,10 @@ pub(crate) fn by_rule(
     rules: &[(RuleScope, Rule)],
     asking: PendingApproval,
 ) -> Result<(Consent, Option<String>), Arc<PendingApproval>> {
-    if let Some(why) = not_alone(&asking.deed) {
+    if let Some(why) = not_alone(&asking.effect) {
         return Ok((Consent::No { why: Some(why) }, Some("pleach".into())));
     }
-    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.deed);
+    let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.effect);
     let words = rule.map(Rule::to_text);
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
@@ -313,9 +314,9 @@ pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
     FileVisibility::new(rules.iter().map(|(_, rule)| rule.clone()))
 }
 
-/// A command with what rules cannot do about it: the system that keeps it in does not know them.
-pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
-    let ToolEffect::Run(command) = deed else { return deed };
+/// A command with a note about rules that the sandbox does not enforce.
+pub(crate) fn warned(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
+    let ToolEffect::Run(command) = effect else { return effect };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
         return ToolEffect::Run(command);
@@ -328,11 +329,11 @@ pub(crate) fn warned(deed: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     ToolEffect::Run(Command { protection, ..command })
 }
 
-/// Why a file that steers the program is not changed beside others: a yes to such a change is one to it alone.
-fn not_alone(deed: &ToolEffect) -> Option<String> {
-    let (path, what) = deed.config_change()?;
-    let ToolEffect::Change(changes) = deed else { return None };
-    (changes.len() > 1).then(|| format!("{path} {what}. Change it by a call of its own, which is asked about alone."))
+/// Why a file that configures the program is not changed together with others: its change needs a separate approval.
+fn not_alone(effect: &ToolEffect) -> Option<String> {
+    let (path, what) = effect.config_change()?;
+    let ToolEffect::Change(changes) = effect else { return None };
+    (changes.len() > 1).then(|| format!("{path} {what}. Change it in a separate call, which needs its own approval."))
 }
 
 /// The sentence about results that stay.
@@ -346,15 +347,15 @@ fn stays(count: usize, files: &BTreeSet<String>) -> String {
         format!("{count} earlier results of tools in this session show")
     };
     format!(
-        "{what} what is denied now ({}{more}). The rule does not take that back: it stays in the conversation and is sent \
-         with calls as before. Exclude or remove those messages if it must not be sent.",
+        "{what} what is denied now ({}{more}). The rule does not affect them: they stay in the conversation and are \
+            still sent. Exclude or delete those messages if their text must not be sent.",
         names.join(", ")
     )
 }
 
-/// What keeps a deed in, in words.
-pub(crate) fn protection(deed: &ToolEffect) -> Vec<String> {
-    match deed {
+/// The protection of a call, as sentences.
+pub(crate) fn protection(effect: &ToolEffect) -> Vec<String> {
+    match effect {
         ToolEffect::Run(command) => command.protection.clone(),
         ToolEffect::Look { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
     }
@@ -368,11 +369,11 @@ mod tests {
     fn a_file_that_steers_the_program_is_not_changed_beside_others() {
         let change =
             |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
-        let asking = |deed: ToolEffect| PendingApproval {
+        let asking = |effect: ToolEffect| PendingApproval {
             index: 0,
             tool: "write_file".into(),
             args: String::new(),
-            deed,
+            effect,
             rule: None,
         };
         let both = by_rule(&[], asking(ToolEffect::Change(vec![change("a"), change(".mcp.json")])));

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 impl Core {
-    /// Takes what a call's or an episode's thread reports. Reports of runs that are over are strangers.
+    /// Handles a report of a call's or an episode's thread. Reports of finished runs are ignored.
     pub(crate) fn on_call_report(&mut self, branch: BranchId, report: Report) {
         let run = match &report {
             Report::Deltas { run, .. }
@@ -38,7 +38,7 @@ impl Core {
             Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
-            Report::ToolWants { index, deed, reply, .. } => self.decide_tool_call(branch, index, deed, reply),
+            Report::ToolWants { index, effect, reply, .. } => self.decide_tool_call(branch, index, effect, reply),
             Report::ToolSaid { index, text, .. } => {
                 self.say(Event::Tool(ToolEvent::Output { branch, run, index, text }));
             }
@@ -106,7 +106,7 @@ impl Core {
         self.feed(branch, TurnInput::Ended(outcome));
     }
 
-    /// Puts an answer right that ended. What could not be taken as it came is said, unless its failure says it.
+    /// Normalizes an ended answer. Corrections are reported, unless its failure mentions them.
     fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let expected = live.solved.plan.est_total;
@@ -120,7 +120,7 @@ impl Core {
         }
     }
 
-    /// Moves a turn on and carries out what follows.
+    /// Feeds an event to a turn and carries out the effects.
     pub(crate) fn feed(&mut self, branch: BranchId, event: TurnInput) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let effects = step(&mut live.state, event);
@@ -128,8 +128,8 @@ impl Core {
         self.carry_on(branch);
     }
 
-    /// Carries out what is still to be done. Where the store refuses, the rest waits: the text stays on the screen and is
-    /// written as soon as that is possible.
+    /// Carries out the pending effects. If the store refuses, the rest waits: the text stays on the screen and is
+    /// written as soon as possible.
     pub(crate) fn carry_on(&mut self, branch: BranchId) {
         while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
@@ -157,7 +157,7 @@ impl Core {
         }
     }
 
-    /// Tries again what the store refused.
+    /// Retries writes that the store refused.
     pub(crate) fn retry_stalled(&mut self) {
         let stalled: Vec<BranchId> =
             self.turns.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
@@ -267,7 +267,7 @@ impl Core {
 
     /// A person stops a turn, or a draft that waits to be sent.
     pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
-        if self.unlatch(branch) {
+        if self.cancel_latched(branch) {
             return Ok(());
         }
         if !self.turns.live.contains_key(&branch) {
@@ -282,7 +282,7 @@ impl Core {
         Ok(())
     }
 
-    /// The turn cannot go on: its run was ended elsewhere, or the store refuses for good.
+    /// The turn cannot continue: its run was ended elsewhere, or the store refuses permanently.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
         let Some(live) = self.turns.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
@@ -312,12 +312,12 @@ impl Core {
             }
         }
         for branch in branches {
-            self.let_go(branch);
+            self.abandon(branch);
         }
     }
 
-    /// Ends a turn whose threads do not stop in time, with what arrived.
-    fn let_go(&mut self, branch: BranchId) {
+    /// Ends a turn whose threads do not stop in time, with the text that arrived.
+    fn abandon(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {
             Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),

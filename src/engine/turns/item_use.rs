@@ -16,7 +16,7 @@ use crate::engine::plans::input_builder::Contents;
 use crate::store::types::Write;
 
 impl Core {
-    /// Notes an answer that was just written. A request that was edited by hand has no items to tell apart.
+    /// Records an answer that was just written. A request edited by hand has no items.
     pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, said: &Content, traces: &[ToolTrace]) {
         if live.solved.edited || !live.solved.plan.included().any(counts) {
             return;
@@ -32,8 +32,8 @@ impl Core {
         });
     }
 
-    /// Finds out what the noted answers used. Called once everything else that follows from a message is done: by then the
-    /// answer is on the screen, and a next round is being planned.
+    /// Determines what the recorded answers used. Called once everything else that follows from a message is done: by
+    /// then the answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
         for answer in std::mem::take(&mut self.turns.unchecked) {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
@@ -100,8 +100,8 @@ fn text(row: &Row, contents: &Contents) -> String {
     block.into_iter().chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// What the model had beside the items: instructions, and of the open turn the question and the results of tools. Its own
-/// words there are left out: what it said first in this turn it took from somewhere.
+/// Text that the model had beside the items: instructions, and the question and tool results of the open turn. Its own
+/// text there is left out, because it may come from an item.
 fn text_of_others(row: &Row, contents: &Contents) -> String {
     let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
     text(&Row { items, ..row.clone() }, contents)

@@ -13,7 +13,7 @@ use crate::store::types::Write;
 use std::time::Instant;
 
 impl Core {
-    /// The watch over a branch of a race that was not asked yet.
+    /// The limits of a race branch that has not sent its message yet.
     pub(crate) fn watch(&self, branch: BranchId) -> Option<LimitWatch> {
         let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
         record.ended.is_none().then(|| LimitWatch {
@@ -40,7 +40,7 @@ impl Core {
         let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
         if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
             watch.stopped = Some(Limit::Cost);
-            return refused(Limit::Cost, watch.limits, " The prompt of its next call alone would exceed it.");
+            return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Core {
         Some((session.card.id, record))
     }
 
-    /// Takes a record in and shows it.
+    /// Stores a record and shows it.
     pub(crate) fn put_record(&mut self, record: BranchRun) {
         if let Ok(session) = self.sessions.of_branch_mut(record.branch)
             && let Some(known) = session.races.iter_mut().find(|known| known.branch == record.branch)
@@ -64,7 +64,7 @@ impl Core {
         self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
     }
 
-    /// Words came of a call: so many tokens and so much cost of it until now.
+    /// Text arrived from a call: its tokens and cost so far.
     pub(crate) fn watch_words(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let cancelled = live.state.cancelled;
@@ -76,7 +76,7 @@ impl Core {
         }
     }
 
-    /// A call ended: what it took counts, and which limit ended it is told on its card.
+    /// A call ended: adds its usage, and records the limit that ended it on its card.
     pub(crate) fn watch_end(live: &mut LiveTurn, outcome: &Outcome) {
         let cost = live.card.cost_micro;
         let cancelled = live.state.cancelled;
@@ -103,7 +103,7 @@ impl Core {
         self.put_record(record);
     }
 
-    /// Tells the screen of records.
+    /// Sends records to the screen.
     pub(crate) fn show_records(&self, records: &[BranchRun]) {
         for record in records {
             self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));

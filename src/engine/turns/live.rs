@@ -76,7 +76,7 @@ impl Core {
         Ok(run)
     }
 
-    /// One transaction: the plan, the run, the window's anchor. Gives the call, ready to start.
+    /// One transaction: the plan, the run, the window's anchor. Returns the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
@@ -133,7 +133,7 @@ impl Core {
         })
     }
 
-    /// Where a branch's threads report.
+    /// The reporter for a branch's threads.
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {
@@ -154,7 +154,7 @@ impl Core {
         None
     }
 
-    /// Solves what the turn asks next: the grown turn, or the same again in the form that the server wants.
+    /// Plans the next request of the turn: the longer turn, or the same request in the format that the server expects.
     pub(crate) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let (draft, first) = (live.draft.clone(), live.state.round == 0);
@@ -242,7 +242,7 @@ pub(crate) fn asked_node(
     (new_head(session, base, key, Role::User, &content, at, lane), content)
 }
 
-/// The head of a node that does not exist yet. It is later than its parent even where the clock stands or goes back.
+/// The head of a node that does not exist yet. It is later than its parent even if the clock stands still or goes back.
 pub(crate) fn new_head(
     session: &Session,
     parent: Option<Slot>,
@@ -274,7 +274,7 @@ pub(crate) fn new_head(
     }
 }
 
-/// The place of a new child behind those that are there.
+/// The order number of a new child after the existing ones.
 fn behind(tree: &Tree, parent: Option<Slot>) -> u32 {
     tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0)
 }

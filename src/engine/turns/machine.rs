@@ -10,10 +10,10 @@ use crate::domain::conversation::message::{Content, End, Part};
 use crate::domain::tool::trace::ToolOutput;
 use serde::{Deserialize, Serialize};
 
-/// What a turn waits for.
+/// The phase of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// The call is under way.
+    /// The call is running.
     Calling,
     /// Tools are at work.
     Tools,
@@ -26,7 +26,7 @@ pub enum Phase {
 /// Something that happened to a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnInput {
-    /// Something came.
+    /// A delta arrived.
     Delta(Delta),
     /// The call ended.
     Ended(Outcome),
@@ -34,31 +34,31 @@ pub enum TurnInput {
     ToolDone {
         /// Which call of the answer.
         index: usize,
-        /// What it gave.
+        /// Its result.
         output: ToolOutput,
     },
     /// The next round's run is open.
     RoundOpened,
-    /// The next round cannot be asked.
+    /// The next round cannot be sent.
     RoundRefused,
     /// A person stops it.
     Cancel,
 }
 
-/// What is to be done.
+/// An effect to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
     /// Store the user message as a node and make it the branch's head.
     CommitUser,
-    /// Stop the call under way.
+    /// Stop the running call.
     StopCall,
-    /// Stop the tools under way.
+    /// Stop the running tools.
     StopTools,
     /// Run these calls of the answer: index, name, arguments.
     RunTools(Vec<(usize, String, String)>),
     /// Store the answer as a node and close the run.
     CommitAnswer {
-        /// What it says.
+        /// Its content.
         content: Content,
         /// How it ended.
         end: End,
@@ -74,11 +74,11 @@ pub enum Effect {
     CloseRun,
     /// Plan the grown turn and ask again.
     NextRound,
-    /// The turn is over. The draft goes back when nothing of an answer came.
+    /// The turn has ended. The draft is returned if no part of an answer arrived.
     Close {
         /// Give the draft back.
         draft_back: bool,
-        /// It came to its natural end.
+        /// It ended normally.
         completed: bool,
     },
 }
@@ -96,7 +96,7 @@ pub struct PartialCall {
     pub args: String,
 }
 
-/// What has come of an answer.
+/// The received part of an answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Arrived {
     /// Words.
@@ -108,7 +108,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Adds what came.
+    /// Adds a delta.
     pub fn add(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
@@ -137,7 +137,7 @@ impl Arrived {
         self.text.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
     }
 
-    /// As a message without calls: calls that did not come whole are kept aside.
+    /// As a message without calls: incomplete calls are kept separately.
     #[must_use]
     pub fn without_calls(&self) -> Content {
         let mut content = self.spoken();
@@ -147,7 +147,7 @@ impl Arrived {
         content
     }
 
-    /// As a message with its calls, ids made up where the server gave none.
+    /// As a message with its calls; missing ids are generated.
     #[must_use]
     pub fn with_calls(&self) -> Content {
         let mut content = self.spoken();
@@ -173,15 +173,15 @@ impl Arrived {
 /// The state of a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnState {
-    /// What it waits for.
+    /// Its phase.
     pub phase: Phase,
     /// The round, from 1.
     pub round: u32,
     /// The last round that may call tools.
     pub rounds: u32,
-    /// What arrived in this round.
+    /// The text received in this round.
     pub arrived: Arrived,
-    /// The user message is a node (or there is none to make).
+    /// The user message is a node (or there is none).
     pub committed: bool,
     /// Results that are there, by call.
     pub results: Vec<Option<ToolOutput>>,
@@ -234,7 +234,7 @@ pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
             turn.cancelled = true;
             Vec::new()
         }
-        // What comes after the end, or in a phase that has no use for it, is a stranger.
+        // Events after the end, or in a phase that does not expect them, are ignored.
         (Phase::Closed | Phase::Tools | Phase::Planning | Phase::Calling, _) => Vec::new(),
     }
 }
@@ -392,7 +392,7 @@ mod tests {
         ]
     }
 
-    /// What must hold of each step's effects, whatever came before.
+    /// Invariants of each step's effects.
     fn check(turn: &TurnState, effects: &[Effect], users: &mut u32, closes: &mut u32) {
         for effect in effects {
             match effect {
@@ -439,7 +439,7 @@ mod tests {
                 check(&turn, &effects, &mut users, &mut closes);
                 prop_assert!(turn.round <= rounds);
             }
-            // However it stands, a cancelled turn comes to its end.
+            // A canceled turn ends in every phase.
             for event in [TurnInput::Cancel, TurnInput::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
                 let effects = step(&mut turn, event);
                 check(&turn, &effects, &mut users, &mut closes);
@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// A model of the whole: what a turn does for one answer, by how it ended and what had come.
+    /// A model of the whole: the effect of one answer on a turn, by its end and the received parts.
     #[test]
     fn answers_end_turns_by_what_came_and_how_it_ended() {
         let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];

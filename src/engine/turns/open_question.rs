@@ -9,7 +9,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::plans::snapshot::Snapshot;
 
-/// What the model is asked for beside its state block, under policies with lanes.
+/// The additional request in the state block prompt, under policies with lanes.
 pub(crate) const REQUEST: &str = "When you ask a question and need its answer, end the state block with one line \
     `Pending: <yes_no|number|path|text> <the question>`; otherwise leave that line out.";
 /// Characters of a question that are sent back.
@@ -21,9 +21,9 @@ pub(crate) fn text(pending: &PendingQuestion) -> String {
     render_forms::fenced("The user's message answers this question, which you asked", &question)
 }
 
-/// The question that a new message answers, where one waits in its lane: the state block that opened it is of this lane, no
-/// question came in the lane since, it has not expired by the messages' own times, the message replies to nothing else, and
-/// its words are of the awaited type.
+/// The question that a new message answers, if one is open in its lane: the state block that opened it is of this lane,
+/// no question has been asked in the lane since, it has not expired by the messages' own times, the message does not
+/// reply to another message, and its words match the expected type.
 pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQuestion> {
     if snapshot.rules.policy.choose != TurnSelection::Lane {
         return None;

@@ -29,9 +29,9 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Tool calls of other branches that may have come between those of a turn.
+/// Tool calls of other branches that may lie between those of a turn.
 const OTHERS: usize = 64;
-/// Tokens of a card beside its messages' words, roughly.
+/// Approximate tokens of a card beside its messages' text.
 const LABEL: u32 = 40;
 
 /// A mark that changes at a turn's end.
@@ -56,14 +56,14 @@ impl MarkUpdate {
     }
 }
 
-/// What a turn's end brings beside its nodes.
+/// The changes at a turn's end beside its nodes.
 #[derive(Default)]
 pub(crate) struct TurnEndChanges {
     /// Marks that change.
     pub(crate) marks: Vec<MarkUpdate>,
     /// Steps, touches and the operation.
     pub(crate) writes: Vec<Write>,
-    /// Sentences for the person.
+    /// Sentences for the user.
     pub(crate) said: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl TurnEndInput<'_> {
 }
 
 impl Core {
-    /// Works out what a turn that ends touched and what follows.
+    /// Computes what an ending turn touched, and the resulting steps.
     pub(crate) fn reflect(
         &self,
         id: BranchId,
@@ -135,36 +135,36 @@ impl Core {
         let tip = live.after.and_then(|node| session.tree.slot(node));
         let path = session.paths.get(&session.tree, tip);
         let Some(here) = path.turns.len().checked_sub(1) else { return Ok(TurnEndChanges::default()) };
-        let scene = TurnEndInput { session, branch, rules: &rules, live, path: &path, here, head };
-        let touches = self.touches_of(&scene, content)?;
+        let turn_end = TurnEndInput { session, branch, rules: &rules, live, path: &path, here, head };
+        let touches = self.touches_of(&turn_end, content)?;
         let mut after: BTreeMap<Atom, MarkUpdate> = counted.into_iter().map(|moved| (moved.target, moved)).collect();
         let mut reasons: BTreeMap<Atom, (ItemState, String)> = BTreeMap::new();
         let mut done = TurnEndChanges::default();
         let (mut changes, mut asks) = (Vec::new(), Vec::new());
-        for (turn, step) in self.decided(&scene, &touches, &after)? {
-            let target = marked(&scene, turn).map_or_else(|| scene.atom(turn), |mark| mark.target);
+        for (turn, step) in self.decided(&turn_end, &touches, &after)? {
+            let target = marked(&turn_end, turn).map_or_else(|| turn_end.atom(turn), |mark| mark.target);
             let words = step.why.to_text();
             if step.to == ItemChange::Suggest {
-                asks.push(suggested(&scene, turn, words));
-                done.said.push(format!("Suggested pin: turn {}; the overlay shows it.", scene.number(turn)));
+                asks.push(suggested(&turn_end, turn, words));
+                done.said.push(format!("Suggested pin: turn {}; the overlay shows it.", turn_end.number(turn)));
                 continue;
             }
-            let stood = scene.branch.marks.iter().find(|mark| mark.target == target).cloned();
+            let stood = turn_end.branch.marks.iter().find(|mark| mark.target == target).cloned();
             let moved = after.entry(target).or_insert(MarkUpdate { target, before: stood.clone(), after: stood });
             let before = moved.after.clone();
-            moved.after = made(&scene, step.to, target, before.as_ref().or(moved.before.as_ref()));
+            moved.after = made(&turn_end, step.to, target, before.as_ref().or(moved.before.as_ref()));
             if step.to != ItemChange::Renew {
                 let moved = MarkUpdate { target, before, after: moved.after.clone() };
-                changes.push((moved, sentence(step_words(step.to), scene.number(turn))));
+                changes.push((moved, sentence(step_words(step.to), turn_end.number(turn))));
             }
             if step.to == ItemChange::Lease {
                 let turns = rules.policy.lease_turns;
-                done.said.push(format!("Turn {} is leased for {turns} turns: {words}.", scene.number(turn)));
+                done.said.push(format!("Turn {} is leased for {turns} turns: {words}.", turn_end.number(turn)));
             }
             reasons.insert(target, (standing(moved.after.as_ref()), words));
         }
         for moved in after.values() {
-            done.writes.extend(stepped(&scene, moved, reasons.get(&moved.target)));
+            done.writes.extend(stepped(&turn_end, moved, reasons.get(&moved.target)));
         }
         done.writes.extend(asks);
         done.marks = after.into_values().collect();
@@ -181,8 +181,8 @@ impl Core {
         Ok(done)
     }
 
-    /// Leases that were sent lose a turn, once a user message; marks for one call that counted in it are used up; a lease of
-    /// the program's that ended a turn ago goes.
+    /// Sent leases lose a turn, once per user message; used marks for one call end; a lease of the program that ran out
+    /// a turn ago is removed.
     fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
@@ -198,160 +198,161 @@ impl Core {
         Ok(moved.collect())
     }
 
-    /// What the turn touched, by the places of the older turns.
-    fn touches_of(&self, scene: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
+    /// What the turn touched, by the indices of the older turns.
+    fn touches_of(&self, turn_end: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
         let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
-        let plan = &scene.live.solved.plan;
+        let plan = &turn_end.live.solved.plan;
         let mut texts: Vec<(usize, BTreeSet<String>)> = Vec::new();
         for row in plan.included().filter(|row| row.kind == RowKind::Card) {
-            let Some(turn) = scene.turn_of_atom(&row.atom) else { continue };
+            let Some(turn) = turn_end.turn_of_atom(&row.atom) else { continue };
             let touch = found.entry(turn).or_default();
             touch.plan = true;
             touch.found |= matches!(row.reason, Reason::Retrieved { .. });
-            let text = row.text.and_then(|text| scene.live.solved.contents.blocks.get(&text));
+            let text = row.text.and_then(|text| turn_end.live.solved.contents.blocks.get(&text));
             texts.extend(text.map(|text| (turn, references::symbols(text))));
         }
-        let asked = self.asked_words(scene)?;
-        let said = render_forms::message_text(scene.head.key, Role::Assistant, content, Form::NoState);
+        let asked = self.asked_words(turn_end)?;
+        let said = render_forms::message_text(turn_end.head.key, Role::Assistant, content, Form::NoState);
         let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
-        let path = scene.path;
+        let path = turn_end.path;
         for (turns, text) in refers.iter_mut().zip([&asked, &said]) {
             for name in references::find_references(text) {
-                let key = self.named(&name, scene.session, &path.slots, &path.turns)?;
-                turns.extend(key.and_then(|key| scene.turn_of(key)));
+                let key = self.named(&name, turn_end.session, &path.slots, &path.turns)?;
+                turns.extend(key.and_then(|key| turn_end.turn_of(key)));
             }
         }
         let (own, spoken) = (references::symbols(&asked), references::symbols(&said));
         refers[0].extend(references::holders(&texts, &own));
         refers[1].extend(references::holders(&texts, &spoken.difference(&own).cloned().collect()));
-        refers[0].extend(self.replied_turn(scene));
+        refers[0].extend(self.replied_turn(turn_end));
         for turn in &refers[0] {
             found.entry(*turn).or_default().user = true;
         }
         for turn in &refers[1] {
             found.entry(*turn).or_default().model = true;
         }
-        for turn in references::holders(&texts, &self.uses_away(scene.branch.id, &(&own | &spoken))) {
+        for turn in references::holders(&texts, &self.uses_away(turn_end.branch.id, &(&own | &spoken))) {
             found.entry(turn).or_default().hop = true;
         }
-        for turn in references::holders(&texts, &self.failed_on(scene)?) {
+        for turn in references::holders(&texts, &self.failed_on(turn_end)?) {
             found.entry(turn).or_default().against = true;
         }
-        let cluster = scene.live.solved.contents.subject.map(|placed| placed.id);
-        let touched = found.into_iter().map(|(turn, touch)| Touch { item: scene.first(turn), ..touch });
+        let cluster = turn_end.live.solved.contents.subject.map(|placed| placed.id);
+        let touched = found.into_iter().map(|(turn, touch)| Touch { item: turn_end.first(turn), ..touch });
         Ok(Touches { cluster, touched: touched.collect() })
     }
 
-    /// What the tools that failed in the turn that ends named, in their arguments or in what they said.
-    fn failed_on(&self, scene: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
-        let nodes = scene.path.turns[scene.here].nodes.clone();
-        let heads = nodes.map(|at| scene.session.tree.head(scene.path.slots[at]));
+    /// Names in the arguments or messages of the tools that failed in the ending turn.
+    fn failed_on(&self, turn_end: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
+        let nodes = turn_end.path.turns[turn_end.here].nodes.clone();
+        let heads = nodes.map(|at| turn_end.session.tree.head(turn_end.path.slots[at]));
         let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
         if results.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let traces = self.store.traces(scene.branch.session, results.len() + OTHERS)?;
+        let traces = self.store.traces(turn_end.branch.session, results.len() + OTHERS)?;
         let failed = traces.iter().filter(|trace| {
             trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
         });
         Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
 
-    /// What the person asked in the turn that ends.
-    fn asked_words(&self, scene: &TurnEndInput<'_>) -> Result<String, Failure> {
-        let node = scene.live.card.user.map(|id| self.content(id)).transpose()?;
+    /// The question of the ending turn.
+    fn asked_words(&self, turn_end: &TurnEndInput<'_>) -> Result<String, Failure> {
+        let node = turn_end.live.card.user.map(|id| self.content(id)).transpose()?;
         Ok(node.map(|content| content.plain_text()).unwrap_or_default())
     }
 
     /// The older turn to which the turn's message replies.
-    fn replied_turn(&self, scene: &TurnEndInput<'_>) -> Option<usize> {
-        let content = self.content(scene.live.card.user?).ok()?;
+    fn replied_turn(&self, turn_end: &TurnEndInput<'_>) -> Option<usize> {
+        let content = self.content(turn_end.live.card.user?).ok()?;
         let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
-        scene.turn_of(key)
+        turn_end.turn_of(key)
     }
 
     /// The steps, each with its turn. `after`: the marks that have changed already.
     fn decided(
         &self,
-        scene: &TurnEndInput<'_>,
+        turn_end: &TurnEndInput<'_>,
         touches: &Touches,
         after: &BTreeMap<Atom, MarkUpdate>,
     ) -> Result<Vec<(usize, Step)>, Failure> {
-        let policy = &scene.rules.policy;
-        let creates = scene.rules.mode.limits(scene.rules.budget.prompt).creates_leases;
+        let policy = &turn_end.rules.policy;
+        let creates = turn_end.rules.mode.limits(turn_end.rules.budget.prompt).creates_leases;
         if !policy.activation.on || !creates {
             return Ok(Vec::new());
         }
-        let (past, clusters) = self.past(scene, touches)?;
-        let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| scene.turn_of(touch.item)).collect();
+        let (past, clusters) = self.past(turn_end, touches)?;
+        let mut turns: BTreeSet<usize> =
+            past.iter().flatten().filter_map(|touch| turn_end.turn_of(touch.item)).collect();
         turns.extend(
-            scene
+            turn_end
                 .branch
                 .marks
                 .iter()
                 .filter(|mark| by_engine(mark))
-                .filter_map(|mark| scene.turn_of_atom(&mark.target)),
+                .filter_map(|mark| turn_end.turn_of_atom(&mark.target)),
         );
         let turns: Vec<usize> = turns.into_iter().collect();
-        let inside = inside(scene);
+        let inside = inside(turn_end);
         let mut items = Vec::with_capacity(turns.len());
         for turn in &turns {
             let seen = past.iter().map(|touched| {
-                let first = scene.first(*turn);
+                let first = turn_end.first(*turn);
                 touched.iter().find(|touch| touch.item == first).copied().unwrap_or_default()
             });
-            let held = held(scene, *turn, after);
+            let held = held(turn_end, *turn, after);
             let free = held == ItemMarks::Free;
             items.push(Item {
-                tokens: tokens(scene, *turn),
-                inside: inside.contains(&scene.first(*turn)),
-                refused: free && (self.refused(scene, *turn)? || elsewhere(scene, *turn)),
+                tokens: tokens(turn_end, *turn),
+                inside: inside.contains(&turn_end.first(*turn)),
+                refused: free && (self.refused(turn_end, *turn)? || elsewhere(turn_end, *turn)),
                 held,
                 seen: seen.collect(),
             });
         }
-        let taken = persons_leases(scene, after);
+        let taken = persons_leases(turn_end, after);
         let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
         let ground = DecisionContext { spec, creates, cap, taken, clusters: &clusters };
         let steps = activation::decide(&items, &ground);
-        let dismissed = &scene.branch.overrides.dismissed;
+        let dismissed = &turn_end.branch.overrides.dismissed;
         let wanted = |turn: usize, step: &Step| {
             step.to != ItemChange::Suggest
-                || !dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(scene.first(turn)))
+                || !dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(turn_end.first(turn)))
         };
         let steps = steps.into_iter().map(|step| (turns[step.item], step));
         Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
     }
 
-    /// What the last turns touched and their subjects, the newest first.
+    /// The touches and subjects of the last turns, the newest first.
     #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
     fn past(
         &self,
-        scene: &TurnEndInput<'_>,
+        turn_end: &TurnEndInput<'_>,
         touches: &Touches,
     ) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
-        let older = (0..scene.here).rev().take(activation::HORIZON - 1);
-        let tips: Vec<Hash> = older.map(|turn| scene.key(scene.path.turns[turn].nodes.end - 1)).collect();
-        let mut known = self.store.touches(scene.branch.session, &tips)?;
+        let older = (0..turn_end.here).rev().take(activation::HORIZON - 1);
+        let tips: Vec<Hash> = older.map(|turn| turn_end.key(turn_end.path.turns[turn].nodes.end - 1)).collect();
+        let mut known = self.store.touches(turn_end.branch.session, &tips)?;
         let mut all = vec![touches.clone()];
         all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
         Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
     }
 
-    /// Whether a person let go of it, or took it out, on this branch or on one that it was forked from before that.
-    fn refused(&self, scene: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
-        let nodes = scene.path.turns[turn].nodes.clone();
-        let mut subjects = vec![Subject::Item(scene.atom(turn)).key()];
-        subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: scene.key(at) }).key()));
-        let lines = lineage(&scene.session.branches, scene.branch);
-        let mut steps = self.store.steps_of(scene.branch.session, &subjects)?;
+    /// Whether a person removed or excluded it, on this branch or on an ancestor before the fork.
+    fn refused(&self, turn_end: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
+        let nodes = turn_end.path.turns[turn].nodes.clone();
+        let mut subjects = vec![Subject::Item(turn_end.atom(turn)).key()];
+        subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: turn_end.key(at) }).key()));
+        let lines = lineage(&turn_end.session.branches, turn_end.branch);
+        let mut steps = self.store.steps_of(turn_end.branch.session, &subjects)?;
         steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
         let own = steps.iter().rev().find(|step| step.by == Actor::User);
         Ok(own.is_some_and(|step| matches!(step.to, ItemState::None | ItemState::Excluded)))
     }
 }
 
-/// Whether what happened on a branch at a time counts along a lineage.
+/// Whether an event on a branch at a time applies to a lineage.
 pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
     lines.iter().any(|(id, until)| *id == of && at <= *until)
 }
@@ -361,15 +362,15 @@ fn by_engine(mark: &Mark) -> bool {
 }
 
 /// The program's mark on a turn.
-fn marked<'a>(scene: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
-    let mut own = scene.branch.marks.iter().filter(|mark| by_engine(mark));
-    own.find(|mark| scene.turn_of_atom(&mark.target) == Some(turn))
+fn marked<'a>(turn_end: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
+    let mut own = turn_end.branch.marks.iter().filter(|mark| by_engine(mark));
+    own.find(|mark| turn_end.turn_of_atom(&mark.target) == Some(turn))
 }
 
 /// The mark on a turn after the changes.
-fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
+fn held(turn_end: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
     let mut held = ItemMarks::Free;
-    for mark in scene.branch.marks.iter().filter(|mark| scene.turn_of_atom(&mark.target) == Some(turn)) {
+    for mark in turn_end.branch.marks.iter().filter(|mark| turn_end.turn_of_atom(&mark.target) == Some(turn)) {
         let now = after.get(&mark.target).map_or(Some(mark), |moved| moved.after.as_ref());
         match (mark.by, now.map(|mark| mark.kind)) {
             (Actor::Engine, Some(MarkKind::Leased { turns: LeaseTurns::Left(_) })) => {
@@ -383,44 +384,44 @@ fn held(scene: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate
 }
 
 /// Tokens of a turn's card, roughly.
-fn tokens(scene: &TurnEndInput<'_>, turn: usize) -> u32 {
-    let bytes = scene.path.bytes(&scene.session.tree, turn..turn + 1);
+fn tokens(turn_end: &TurnEndInput<'_>, turn: usize) -> u32 {
+    let bytes = turn_end.path.bytes(&turn_end.session.tree, turn..turn + 1);
     u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
 }
 
-/// Tokens of a person's leases that go on.
-fn persons_leases(scene: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) -> u32 {
-    let theirs = scene.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
+/// Tokens of a person's continuing leases.
+fn persons_leases(turn_end: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) -> u32 {
+    let theirs = turn_end.branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let left = theirs.filter(|mark| {
         let now = after.get(&mark.target).map_or(Some(*mark), |moved| moved.after.as_ref());
         now.is_some_and(|mark| matches!(mark.kind, MarkKind::Leased { turns: LeaseTurns::Left(_) }))
     });
-    let size = |mark: &Mark| match (&mark.note, scene.turn_of_atom(&mark.target)) {
+    let size = |mark: &Mark| match (&mark.note, turn_end.turn_of_atom(&mark.target)) {
         (Some(note), _) => u32::try_from(note.len() / 4).unwrap_or(u32::MAX),
-        (None, Some(turn)) => tokens(scene, turn),
+        (None, Some(turn)) => tokens(turn_end, turn),
         (None, None) => 0,
     };
     left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))
 }
 
-/// Turns that the window held, by the keys of their user messages.
-fn inside(scene: &TurnEndInput<'_>) -> HashSet<Hash> {
+/// Turns in the window, by the keys of their user messages.
+fn inside(turn_end: &TurnEndInput<'_>) -> HashSet<Hash> {
     let key = |row: &Row| match row.atom {
         Atom::Turn { user, .. } if row.kind == RowKind::Turn => Some(user),
         _ => None,
     };
-    scene.live.solved.plan.included().filter_map(key).collect()
+    turn_end.live.solved.plan.included().filter_map(key).collect()
 }
 
-/// Removed, or of another lane where the policy keeps lanes apart.
-fn elsewhere(scene: &TurnEndInput<'_>, turn: usize) -> bool {
-    let of = |turn: usize| scene.session.tree.head(scene.path.slots[scene.path.turns[turn].nodes.start]);
-    let (there, here) = (of(turn), of(scene.here));
-    let lanes = scene.rules.policy.one_lane && Lane::read(&there.lane) != Lane::read(&here.lane);
+/// Deleted, or of another lane if the policy separates lanes.
+fn elsewhere(turn_end: &TurnEndInput<'_>, turn: usize) -> bool {
+    let of = |turn: usize| turn_end.session.tree.head(turn_end.path.slots[turn_end.path.turns[turn].nodes.start]);
+    let (there, here) = (of(turn), of(turn_end.here));
+    let lanes = turn_end.rules.policy.one_lane && Lane::read(&there.lane) != Lane::read(&here.lane);
     there.end == End::Removed || there.hidden || lanes
 }
 
-/// Whether what a mark is on went with one of the turn's calls.
+/// Whether the target of a mark was sent with one of the turn's calls.
 fn sent(live: &LiveTurn, mark: &Mark) -> bool {
     let first = |atom: &Atom| -> Option<Hash> {
         match atom {

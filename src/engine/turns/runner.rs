@@ -18,7 +18,7 @@ pub(crate) struct Runner {
     pub(crate) off: Vec<String>,
     /// Bytes of a result that the model reads.
     pub(crate) limit: usize,
-    /// Bytes of it that are kept where it is longer.
+    /// Maximum stored bytes of a longer result.
     pub(crate) keep: usize,
 }
 
@@ -31,7 +31,7 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// The tools that read what is kept of a result, as far as they are not switched off.
+    /// The tools that read stored results, unless they are switched off.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,
@@ -49,12 +49,13 @@ impl Runner {
         };
         let output = self.foreign.call(server, tool, args, self.keep, watch);
         let Some((first, last)) = mcp::ends(&output.body, self.limit) else { return whole(output) };
-        let parts = if output.full_bytes > output.body.len() as u64 { " but for its middle" } else { "" };
+        let parts = if output.full_bytes > output.body.len() as u64 { " except its middle" } else { "" };
         let line = in_lines(first).matches('\n').count() + 1;
         let gone = output.full_bytes.saturating_sub((first.len() + last.len()) as u64);
         let first = first.strip_suffix('\n').unwrap_or(first);
         let body = format!(
-            "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it goes on at line {line}: all of it \
+            "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it continues at line \
+                {line}: all of it \
              is kept{parts} …]\n{last}",
             output.full_bytes
         );
@@ -67,7 +68,7 @@ impl Runner {
     }
 
     fn refused(name: &str) -> ToolOutput {
-        let body = format!("Refused: the person switched {name} off.");
+        let body = format!("Refused: the user switched {name} off.");
         ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
     }
 }
@@ -77,34 +78,34 @@ impl RunTools for Runner {
         specs(self.own.specs(), &self.offered, &self.off)
     }
 
-    fn deed(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
             }
-            return Ok(tool.deed());
+            return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
-            let body = "Failed: that tool is not there any more: its server ended, or no longer offers it.".to_owned();
+            let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
             return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
         }
         if self.is_off(name) {
             return Err(Self::refused(name));
         }
-        self.own.deed(name, args)
+        self.own.effect(name, args)
     }
 
     fn carry_out(
         &self,
         name: &str,
         args: &str,
-        deed: &ToolEffect,
+        effect: &ToolEffect,
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        match deed {
+        match effect {
             ToolEffect::Foreign { server, tool, .. } => self.call(server, tool, args, watch),
-            _ => self.own.carry_out(name, args, deed, hunks, watch),
+            _ => self.own.carry_out(name, args, effect, hunks, watch),
         }
     }
 

@@ -11,7 +11,8 @@ use crate::domain::call::usage::Usage;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Puts an answer right: to which run, what came, how it ended, the request, and the tokens that were sent by estimate.
+/// Normalizes an answer, given its run, the received parts, its end, the request, and the estimated tokens of the
+/// prompt.
 pub(crate) fn settle(
     run: RunId,
     arrived: &mut Arrived,
@@ -44,7 +45,7 @@ pub(crate) fn settle(
 /// Why a complete answer is a failure.
 fn unfit(arrived: &Arrived) -> Option<&'static str> {
     if arrived.calls.iter().any(|call| call.name.is_empty()) {
-        return Some("The answer calls a tool without naming it, so no tool was run.");
+        return Some("The answer calls a tool without a name, so no tool was run.");
     }
     let silent = arrived.calls.is_empty() && arrived.text.trim().is_empty();
     silent.then_some("The answer has neither text nor a tool call.")

@@ -1,6 +1,6 @@
-//! What the engine keeps of turns under way: the turns themselves, claims on branches, side questions, a rerun of a
-//! tool call, and answers whose use of items is not determined yet.
-//! Not for: what happens in a turn (`machine`, `effects`, `commit`).
+//! The engine's state of turns: running turns, claims on branches, side questions, a rerun of a tool call, and answers
+//! whose use of items is not determined yet.
+//! Not for: the events of a turn (`machine`, `effects`, `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;
@@ -30,11 +30,11 @@ use std::time::{Duration, Instant};
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Turns {
-    /// The turn under way on each branch.
+    /// The running turn of each branch.
     pub(crate) live: HashMap<BranchId, LiveTurn>,
     /// Branches on which only this program may ask now.
     pub(crate) claims: HashMap<BranchId, HeldClaim>,
-    /// Side questions that are asked or answered.
+    /// Side questions that are running or answered.
     pub(crate) asides: Asides,
     /// The tool call that a person runs again.
     pub(crate) rerun: Option<RunningCall>,
@@ -53,8 +53,8 @@ impl Turns {
     }
 }
 
-/// A turn under way.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about how the branch stands")]
+/// A running turn.
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the branch")]
 pub(crate) struct LiveTurn {
     pub(crate) state: TurnState,
     pub(crate) session: SessionId,
@@ -76,12 +76,12 @@ pub(crate) struct LiveTurn {
     pub(crate) prompt_micro: Option<u64>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) failure: Option<Failure>,
-    /// Atoms that went with any of the turn's calls.
+    /// Atoms that were sent with any of the turn's calls.
     pub(crate) sent: HashSet<Atom>,
     /// Marks that counted in any of them, with their revisions.
     pub(crate) counted: HashSet<(Atom, u64)>,
     pub(crate) traces: Vec<ToolTrace>,
-    /// The call that waits for a person.
+    /// The call that waits for approval.
     pub(crate) asks: Option<crate::engine::turns::state::WaitingCall>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) quirk: Option<Quirk>,
@@ -91,7 +91,7 @@ pub(crate) struct LiveTurn {
     pub(crate) pending: VecDeque<Effect>,
     /// Whether the store refused the first of them; it is retried periodically.
     pub(crate) stalled: bool,
-    /// Whether another window moved the branch meanwhile, so that the answer is stored beside it.
+    /// Whether another window moved the branch meanwhile, so that the answer is stored as another version.
     pub(crate) detached: bool,
     /// Whether the operation that undoes the head's move is stored.
     pub(crate) undoable: bool,
@@ -99,7 +99,7 @@ pub(crate) struct LiveTurn {
     pub(crate) watch: Option<LimitWatch>,
 }
 
-/// The limits of a race's branch whose turn is under way.
+/// The limits of a race branch with a running turn.
 pub(crate) struct LimitWatch {
     pub(crate) limits: Limits,
     pub(crate) began: Instant,
@@ -156,7 +156,7 @@ pub(crate) struct UnplannedAside {
     pub(crate) base: Option<NodeId>,
 }
 
-/// A side question that was asked.
+/// A side question.
 pub(crate) struct Aside {
     pub(crate) view: AsideView,
     pub(crate) base: Option<NodeId>,
@@ -184,7 +184,7 @@ pub(crate) struct AnswerToCheck {
     pub(crate) traces: Vec<ToolTrace>,
 }
 
-/// The rerun under way.
+/// The running rerun.
 pub(crate) struct RunningCall {
     pub(crate) session: SessionId,
     pub(crate) view: Rerun,

@@ -29,12 +29,12 @@ const SHORTEST: usize = 8;
 /// Messages that are searched for named words.
 const HITS: usize = 40;
 
-/// What an answer brings beside itself.
+/// The additional content of an answer.
 #[derive(Default)]
 pub(crate) struct StateSuggestions {
     pub(crate) state: Option<StateVersion>,
     pub(crate) writes: Vec<Write>,
-    /// Sentences for the person.
+    /// Sentences for the user.
     pub(crate) said: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ impl Core {
             wishes.said.push(format!("The model suggests {} to remember: /memories shows them.", counted(made)));
         }
         if secret > 0 {
-            let was = "looked like a secret, so it was not kept as a memory";
+            let was = "looked like a secret, so it was not saved as a memory";
             wishes.said.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
         }
         if long > 0 {
@@ -158,7 +158,7 @@ impl Core {
         Ok(found)
     }
 
-    /// The message that a name means on a path, where it means one and no other.
+    /// The message that a name identifies uniquely on a path.
     pub(crate) fn named(
         &self,
         name: &str,
@@ -196,7 +196,7 @@ impl Core {
         Ok(first.map(|at| head(at).key))
     }
 
-    /// Whether a message says these words in this order, its state block aside.
+    /// Whether a message contains these words in this order, without its state block.
     fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
         let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
@@ -236,7 +236,7 @@ pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
     }
 }
 
-/// Where a memory of this status stands.
+/// The item state of a memory with this status.
 pub(crate) fn standing(status: MemoryStatus) -> ItemState {
     match status {
         MemoryStatus::Suggested => ItemState::Suggested,

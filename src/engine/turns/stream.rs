@@ -28,10 +28,10 @@ pub(crate) enum Report {
     Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
     /// The call ended.
     Ended { run: RunId, outcome: Box<Outcome> },
-    /// A tool began.
+    /// A tool started.
     ToolBegan { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
-    ToolWants { run: RunId, index: usize, deed: ToolEffect, reply: Sender<CallDecision> },
+    ToolWants { run: RunId, index: usize, effect: ToolEffect, reply: Sender<CallDecision> },
     /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
     /// A tool ended.
@@ -58,7 +58,7 @@ impl Call {
     pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
-            let mut flow = Flow::new(&self, &report);
+            let mut flow = StreamReader::new(&self, &report);
             let asked =
                 std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
             let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| broken());
@@ -79,7 +79,7 @@ fn broken() -> Outcome {
         usage: crate::domain::call::usage::Usage::default(),
         error: Some(ProviderError {
             kind: ProviderErrorKind::Protocol,
-            what: "Reading the answer failed inside pleach.".into(),
+            what: "An internal error stopped reading the answer.".into(),
             hint: "Please report it with the log.".into(),
             status: None,
         }),
@@ -89,7 +89,7 @@ fn broken() -> Outcome {
     }
 }
 
-struct Flow<'a> {
+struct StreamReader<'a> {
     call: &'a Call,
     report: &'a dyn Fn(Report),
     waiting: Vec<Delta>,
@@ -100,7 +100,7 @@ struct Flow<'a> {
     saved: Instant,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> StreamReader<'a> {
     fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
         Self {
             call,
@@ -114,10 +114,10 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Takes what came; false stops the call.
+    /// Handles a delta; false stops the call.
     fn take(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
-        rehearse();
+        simulate_panic();
         self.unsaved.add(&delta);
         if delta != Delta::Tick {
             merge(&mut self.waiting, delta);
@@ -159,13 +159,13 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Lets a test see what becomes of the workbench when a call's task panics.
+/// Lets a test see how the workbench behaves when a call's task panics.
 #[cfg(debug_assertions)]
-fn rehearse() {
-    assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "rehearsed in the call");
+fn simulate_panic() {
+    assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "simulated panic in the call");
 }
 
-/// Joins neighbouring pieces of one kind.
+/// Joins neighboring pieces of one kind.
 fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     match (waiting.last_mut(), delta) {
         (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {
@@ -175,7 +175,7 @@ fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
     }
 }
 
-/// Puts saved pieces of a stream together again.
+/// Joins the saved pieces of a stream.
 pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     let mut whole = Arrived::default();
     for piece in chunks.iter().filter_map(|chunk| serde_json::from_slice::<Arrived>(chunk).ok()) {

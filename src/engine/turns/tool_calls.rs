@@ -36,12 +36,13 @@ pub(crate) struct AnswerCalls {
     pub(crate) ids: Vec<String>,
     pub(crate) session: SessionId,
     pub(crate) store: Store,
-    /// The rules about files when it began.
+    /// The rules about files at its start.
     pub(crate) sight: FileVisibility,
 }
 
 impl AnswerCalls {
-    /// Starts them, one after the other, on a thread of their own. Where there is no thread, each of them has failed.
+    /// Runs the calls one after the other on a separate thread. If the thread cannot be started, each of them has
+    /// failed.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
@@ -80,13 +81,13 @@ pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
 
 /// Who decides on a call and receives its output.
 pub(crate) trait Host: Sync {
-    /// The call is understood and waits for a word.
-    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>);
-    /// It said something meanwhile.
+    /// The call was parsed and waits for a decision.
+    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>);
+    /// It produced output meanwhile.
     fn said(&self, text: &str);
     /// The call's id.
     fn id(&self) -> String;
-    /// What is kept of an earlier call's result.
+    /// The stored part of an earlier call's result.
     fn kept(&self, id: &str) -> Option<String>;
 }
 
@@ -100,14 +101,14 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) sight: &'a FileVisibility,
 }
 
-/// A call at work, under the rules that held when the word was given.
+/// A running call, under the rules at the time of the decision.
 struct ActiveCall<'a> {
     one: &'a SingleCall<'a>,
     sight: FileVisibility,
 }
 
 impl SingleCall<'_> {
-    /// `began`: when the tool did, once there was a word.
+    /// `began`: the start time of the tool, after the decision.
     pub(crate) fn go(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
             return said(ToolStatus::Cancelled, "[cancelled]".into());
@@ -120,18 +121,18 @@ impl SingleCall<'_> {
             return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
         };
         let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
-        let broken = || said(ToolStatus::Failed, "[failed] The tool failed inside the program.".into());
-        let deed = match kept {
+        let broken = || said(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
+        let effect = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
-            // What it would do is not even worked out: that already tells something of the file.
+            // The effect is not even determined: it would already reveal something about the file.
             None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
-            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.deed(self.name, args))) {
-                Ok(Ok(deed)) => deed,
+            None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.effect(self.name, args))) {
+                Ok(Ok(effect)) => effect,
                 Ok(Err(output)) => return ToolOutcome::unchanged(output),
                 Err(_) => return broken(),
             },
         };
-        let (hunks, sight) = match self.word(&deed) {
+        let (hunks, sight) = match self.word(&effect) {
             None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return said(
@@ -148,10 +149,10 @@ impl SingleCall<'_> {
         *began = Instant::now();
         let working = ActiveCall { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
-            None => tools.carry_out(self.name, args, &deed, &hunks, &working),
+            None => tools.carry_out(self.name, args, &effect, &hunks, &working),
             Some(id) => match self.host.kept(id) {
                 Some(text) => tools.over(self.name, args, &text),
-                None => said(ToolStatus::Failed, format!("Failed: nothing is kept under {}.", kept_path(id))),
+                None => said(ToolStatus::Failed, format!("Failed: no stored result has the path {}.", kept_path(id))),
             },
         });
         std::panic::catch_unwind(running).unwrap_or_else(|_| broken())
@@ -161,20 +162,20 @@ impl SingleCall<'_> {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// The file that is named, where a rule denies it.
+    /// The named file, if a rule denies it.
     fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
         read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
     }
 
-    /// Whether the tool can look into what is kept of a result.
+    /// Whether the tool can read stored results.
     fn reads(&self) -> bool {
         matches!(self.name, "read_file" | "search")
     }
 
-    /// Waits for a word; none where a person stopped it.
-    fn word(&self, deed: &ToolEffect) -> Option<CallDecision> {
+    /// Waits for a decision; `None` if a person stopped it.
+    fn word(&self, effect: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
-        self.host.wants(deed.clone(), reply);
+        self.host.wants(effect.clone(), reply);
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(word) => return Some(word),
@@ -211,8 +212,8 @@ struct RequestedCall<'a> {
 }
 
 impl Host for RequestedCall<'_> {
-    fn wants(&self, deed: ToolEffect, reply: Sender<CallDecision>) {
-        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, deed, reply });
+    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
+        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, effect, reply });
     }
 
     fn said(&self, text: &str) {

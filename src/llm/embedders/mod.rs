@@ -1,5 +1,5 @@
 //! Embedders: a server, or a model directory on this machine.
-//! Not for: searching vectors (the room `retrieval`).
+//! Not for: searching vectors (the module `retrieval`).
 
 pub mod choose;
 #[cfg(feature = "local-embeddings")]

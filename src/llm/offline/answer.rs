@@ -51,7 +51,7 @@ pub(crate) fn answer(body: &Body) -> Answer {
         quote_context(body, &mut text);
     } else {
         for result in results {
-            text.push_str("\n\nThe tool gave:\n\n");
+            text.push_str("\n\nThe tool returned:\n\n");
             text.push_str(&quote(result));
         }
     }

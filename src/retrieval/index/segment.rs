@@ -148,7 +148,7 @@ impl Segment {
             let length = reader.small()? as usize;
             let bytes = reader.take(length)?.to_vec();
             if next > passages {
-                return Err(RetrievalError::Damaged("a list stands outside its segment"));
+                return Err(RetrievalError::Damaged("a list lies outside its segment"));
             }
             lists.insert(term, GrowingList { bytes, next });
         }

@@ -208,7 +208,7 @@ impl Index {
     pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
         let part = read_header(header)?;
         if part.first != small(self.lengths.len()) || part.start != small(self.messages.len()) {
-            return Err(RetrievalError::Damaged("its segments do not follow one another"));
+            return Err(RetrievalError::Damaged("its segments are not consecutive"));
         }
         self.seal();
         self.segments.push(Segment::stored(part.first, small(part.lengths.len())));
@@ -260,7 +260,7 @@ impl Index {
         let part = read_header(header)?;
         let segment = Segment::read_open(part.first, small(part.lengths.len()), &mut reader)?;
         if !reader.is_empty() {
-            return Err(RetrievalError::Damaged("something follows its end"));
+            return Err(RetrievalError::Damaged("data follows its end"));
         }
         self.attach(header)?;
         if let Some(last) = self.segments.last_mut() {
@@ -412,7 +412,7 @@ struct Part {
 fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
     let mut reader = Reader::new(bytes);
     if reader.number()? != VERSION {
-        return Err(RetrievalError::Damaged("it is of another version"));
+        return Err(RetrievalError::Damaged("it has another version"));
     }
     let (start, first, messages, passages) = (reader.small()?, reader.small()?, reader.small()?, reader.small()?);
     let narrow = |value: u32| u16::try_from(value).map_err(|_| RetrievalError::Damaged("a number is too large"));
@@ -427,17 +427,17 @@ fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
         let (key, at) = (Hash(reader.bytes()?), i64::from_le_bytes(reader.bytes()?));
         let (lane, count, speaker, tokens) = (reader.small()?, reader.small()?, reader.small()?, reader.small()?);
         let roles = [Role::System, Role::User, Role::Assistant, Role::Tool];
-        let role = *roles.get(reader.small()? as usize).ok_or(RetrievalError::Damaged("no such role"))?;
+        let role = *roles.get(reader.small()? as usize).ok_or(RetrievalError::Damaged("unknown role"))?;
         let local = reader.small()?;
         if u64::from(local) + u64::from(count) > u64::from(passages) {
-            return Err(RetrievalError::Damaged("a message stands outside its segment"));
+            return Err(RetrievalError::Damaged("a message lies outside its segment"));
         }
         let (passages, speaker, tokens) = (narrow(count)?, narrow(speaker)?, narrow(tokens)?);
         known.push(IndexedMessage { key, at, lane, first: first + local, passages, speaker, tokens, role });
     }
     let lengths = (0..passages).map(|_| reader.small().and_then(narrow)).collect::<Result<_, _>>()?;
     if !reader.is_empty() {
-        return Err(RetrievalError::Damaged("something follows its end"));
+        return Err(RetrievalError::Damaged("data follows its end"));
     }
     Ok(Part { start, first, speakers, messages: known, lengths })
 }

@@ -63,7 +63,7 @@ impl Code {
         let (head, values) = bytes.split_at_checked(HEAD).ok_or(VectorError::Damaged("it is too short"))?;
         let [form, scale @ ..] = head else { return Err(VectorError::Damaged("it is too short")) };
         if *form != FORM {
-            return Err(VectorError::Damaged("it has another form"));
+            return Err(VectorError::Damaged("its format is unknown"));
         }
         let scale = f32::from_le_bytes(scale.try_into().map_err(|_| VectorError::Damaged("it is too short"))?);
         if !(0.0..=1.0).contains(&scale) {

@@ -34,11 +34,11 @@ fn index(vectors: &[Vec<f32>]) -> VectorIndex {
 }
 
 /// Points around some centers.
-fn cloud(dice: &mut Dice, count: usize, centres: usize, dims: usize) -> Vec<Vec<f32>> {
-    let centres: Vec<Vec<f32>> = (0..centres).map(|_| dice.vector(dims)).collect();
+fn cloud(dice: &mut Dice, count: usize, centers: usize, dims: usize) -> Vec<Vec<f32>> {
+    let centers: Vec<Vec<f32>> = (0..centers).map(|_| dice.vector(dims)).collect();
     let near = |at: usize, dice: &mut Dice| {
         let noise = dice.vector(dims);
-        centres[at % centres.len()].iter().zip(noise).map(|(centre, noise)| centre + 0.8 * noise).collect()
+        centers[at % centers.len()].iter().zip(noise).map(|(center, noise)| center + 0.8 * noise).collect()
     };
     (0..count).map(|at| near(at, dice)).collect()
 }

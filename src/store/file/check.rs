@@ -75,11 +75,11 @@ impl Store {
                     path.display()
                 ));
             }
-            Err(error) => tracing::info!(%error, "the store's check did not come to its end"),
+            Err(error) => tracing::info!(%error, "the store's check did not finish"),
         };
         match std::thread::Builder::new().name("store-check".into()).spawn(work) {
             Ok(thread) => *lock(&self.0.check.0) = Some((handle, thread)),
-            Err(error) => tracing::error!(%error, "the store's check does not start"),
+            Err(error) => tracing::error!(%error, "the store's check did not start"),
         }
     }
 }

@@ -69,7 +69,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     let gate = private::make_file(&beside(path, ".opening")).map_err(failed)?;
     lock_gate(&gate, &mut Vec::new());
     if Owners::any_alive(&owners_folder(path)) {
-        return Err(refused("another pleach has the store open; close it first"));
+        return Err(refused("another pleach process has the store open; close it first"));
     }
     if find_damage(path, true)?.is_none() {
         return Err(refused("the store can be read now; nothing was changed"));

@@ -233,7 +233,7 @@ fn upgrade(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > 0 && found < known {
         if !alone {
-            let why = "its format must be upgraded, and another pleach has the store open; close it first";
+            let why = "its format must be upgraded, and another pleach process has the store open; close it first";
             return Err(StoreError::Open { path: String::new(), why: why.into() });
         }
         backup::copy(conn, &beside(path, &format!(".before-schema-{known}")))?;

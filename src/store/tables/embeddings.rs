@@ -1,4 +1,4 @@
-//! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the retrieval room reads them.
+//! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the module `retrieval` reads them.
 //! Not for: which texts have one (`engine`).
 
 use crate::domain::base::hash::Hash;

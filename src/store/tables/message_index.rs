@@ -1,4 +1,4 @@
-//! The word indexes of sessions, in segments. Their bytes are opaque here; the retrieval room reads them.
+//! The word indexes of sessions, in segments. Their bytes are opaque here; the module `retrieval` reads them.
 //! Not for: full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;
@@ -18,7 +18,8 @@ impl Store {
     pub fn index_segments(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
-                "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY segment",
+                "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY \
+                    segment",
             )?;
             Ok(query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
         })
@@ -38,7 +39,8 @@ impl Store {
     pub fn holds_segment(&self, session: SessionId, segment: u32, digest: Hash) -> Result<bool, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
-                "SELECT 1 FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) AND segment = ?2 AND digest = ?3",
+                "SELECT 1 FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) AND segment = ?2 AND \
+                    digest = ?3",
             )?;
             Ok(query.exists((session, segment, digest))?)
         })

@@ -1,5 +1,5 @@
 //! Names and stars of messages.
-//! Not for: what a removal deletes (`removal` calls this room).
+//! Not for: what a removal deletes (`removal` calls this module).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

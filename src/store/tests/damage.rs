@@ -112,7 +112,7 @@ fn a_store_in_use_is_not_moved() {
     scene(&store, ["one", "two", "three"]);
     behead(&place.path());
     let error = set_aside(&place.path(), StartWith::Empty).unwrap_err();
-    assert!(error.to_string().contains("another pleach has the store open"), "{error}");
+    assert!(error.to_string().contains("another pleach process has the store open"), "{error}");
     assert!(place.path().exists());
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the whole room, each with a real file in its own folder.
+//! Tests of the whole module, each with a real file in its own folder.
 
 mod damage;
 mod fences;

@@ -63,7 +63,7 @@ impl OutputBuffer {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        let _ = writeln!(text, "[{gone} bytes of output in between {rest}]");
+        let _ = writeln!(text, "[{gone} bytes of output in the middle {rest}]");
         text.push_str(&lossy(last, self.half, false));
         text
     }
@@ -123,7 +123,7 @@ impl<'a> OutputPieces<'a> {
         }
         let mut text = String::new();
         if self.dropped > 0 {
-            let _ = writeln!(text, "\n[{} bytes went by]", self.dropped);
+            let _ = writeln!(text, "\n[{} bytes omitted]", self.dropped);
             self.dropped = 0;
         }
         text.push_str(&String::from_utf8_lossy(&self.waiting[..complete_len]));
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn lines_near_the_cut_stay_whole() {
-        let note = |gone: usize| format!("[{gone} bytes of output in between X]\n");
+        let note = |gone: usize| format!("[{gone} bytes of output in the middle X]\n");
         for (text, limit, expected) in [
             ("0123456789", 10, "0123456789".to_owned()),
             ("0123456789012345678901234567890123456789", 40, "0123456789".repeat(4)),

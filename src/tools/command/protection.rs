@@ -11,7 +11,7 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
     let whole = if cfg!(target_os = "linux") {
         "every process it starts ends with it"
     } else {
-        "its process group ends with it; this system tells no more"
+        "its process group ends with it; this system can't track other processes"
     };
     let bounds = format!(
         "limits: {} processes, {} GB a file, no input, no terminal",

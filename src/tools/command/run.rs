@@ -323,7 +323,7 @@ fn answer(
     let known = report.is_some();
     let report = report.unwrap_or_default();
     let (status, how) = match (ended, &report) {
-        (Some(EndReason::Cancelled), _) => (ToolStatus::Cancelled, "stopped by a person".to_owned()),
+        (Some(EndReason::Cancelled), _) => (ToolStatus::Cancelled, "stopped by the user".to_owned()),
         (Some(EndReason::TimeUp), _) => (ToolStatus::Failed, format!("stopped after {seconds} s, its time limit")),
         (None, Report { too_many: true, .. }) => (ToolStatus::Failed, "stopped: too many processes".to_owned()),
         (None, Report { failed: Some(why), .. }) => (ToolStatus::Failed, format!("not run: {why}")),
@@ -332,7 +332,7 @@ fn answer(
         }
         (None, Report { signal: Some(signal), .. }) => (ToolStatus::Failed, format!("ended by signal {signal}")),
         _ if known => (ToolStatus::Failed, "ended for an unknown reason".to_owned()),
-        _ => (ToolStatus::Failed, "its guard was ended; some of its processes may still run".to_owned()),
+        _ => (ToolStatus::Failed, "its guard process was ended; some of its processes may still run".to_owned()),
     };
     let exit = report.exit.filter(|_| ended.is_none() && !report.too_many);
     let mut body = format!("[{how}");
@@ -359,17 +359,17 @@ fn shown_text(
     collected: OutputBuffer,
     whole: Option<(OutputBuffer, String)>,
 ) -> (String, Option<ShortenedResult>) {
-    let again = "were not kept; run it again through grep, head or tail to see them";
+    let again = "were not kept; run the command again through grep, head, or tail to see them";
     if !collected.is_cut() {
         return (collected.text(again), None);
     }
     let Some((whole, path)) = whole else {
         return (
             collected.text(again),
-            Some(ShortenedResult { back: "run it again through grep, head or tail".into(), full: None }),
+            Some(ShortenedResult { back: "run the command again through grep, head, or tail".into(), full: None }),
         );
     };
-    let parts = if whole.is_cut() { " but for its middle" } else { "" };
+    let parts = if whole.is_cut() { " except its middle" } else { "" };
     let rest = format!(
         "are not shown; read_file (start_line, lines) and search take {path:?} as path: all of it is kept{parts}"
     );
@@ -406,8 +406,8 @@ mod tests {
             (None, Some(Report { too_many: true, ..exit(0) }), Failed, "[stopped: too many processes]", None),
             (None, Some(Report { failed: Some("no shell".into()), ..exit(1) }), Failed, "[not run: no shell]", Some(1)),
             (None, Some(Report::default()), Failed, "[ended for an unknown reason]", None),
-            (None, None, Failed, "[its guard was ended; some of its processes may still run]", None),
-            (Some(EndReason::Cancelled), Some(exit(0)), Cancelled, "[stopped by a person]", None),
+            (None, None, Failed, "[its guard process was ended; some of its processes may still run]", None),
+            (Some(EndReason::Cancelled), Some(exit(0)), Cancelled, "[stopped by the user]", None),
             (Some(EndReason::TimeUp), Some(exit(0)), Failed, "[stopped after 9 s, its time limit]", None),
             (Some(EndReason::TimeUp), None, Failed, "[stopped after 9 s, its time limit]", None),
             (
@@ -439,9 +439,15 @@ mod tests {
         assert_eq!((all.cut, all.output.body), (None, format!("[exit 0]\n{text}")));
         let lost = answer(collected(200, &text), None, (None, 9), exit());
         let body = &lost.output.body;
-        assert!(body.contains("were not kept; run it again through grep, head or tail to see them"), "{body}");
+        assert!(
+            body.contains(
+                "were not kept; run the command again through grep, head, or tail to see \
+            them"
+            ),
+            "{body}"
+        );
         assert_eq!(lost.output.full_bytes, 9 + 660);
-        let again = "run it again through grep, head or tail";
+        let again = "run the command again through grep, head, or tail";
         assert_eq!(lost.cut, Some(ShortenedResult { back: again.into(), full: None }));
         let path = || "output:1".to_owned();
         let kept = answer(collected(200, &text), Some((collected(2_000, &text), path())), (None, 9), exit());
@@ -449,7 +455,7 @@ mod tests {
         let full = Some(format!("[exit 0]\n{text}"));
         assert_eq!(kept.cut, Some(ShortenedResult { back: "read_file or search with path output:1".into(), full }));
         let partly = answer(collected(200, &text), Some((collected(400, &text), path())), (None, 9), exit());
-        assert!(partly.output.body.contains("all of it is kept but for its middle]"), "{}", partly.output.body);
+        assert!(partly.output.body.contains("all of it is kept except its middle]"), "{}", partly.output.body);
         assert!(partly.cut.unwrap().full.unwrap().contains("were not kept; run it again"));
         let short = answer(collected(200, "short"), Some((collected(400, "short"), path())), (None, 9), exit());
         assert_eq!((short.cut, short.output.body.as_str()), (None, "[exit 0]\nshort"));

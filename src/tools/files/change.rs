@@ -42,7 +42,7 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
         changed: written,
         exit: None,
         cut: (full_bytes > space.limit as u64).then(|| ShortenedResult {
-            back: "the change itself stands below it; read_file shows the file as it is".into(),
+            back: "the change itself is below; read_file shows the current file".into(),
             full: None,
         }),
     }
@@ -91,7 +91,7 @@ fn cut(mut said: String, limit: usize) -> String {
     let end = said[..most].rfind('\n').map_or(most, |at| at + 1);
     let rest = said.len() - end;
     said.truncate(end);
-    let _ = writeln!(said, "[{rest} bytes of the difference are not shown; read_file shows the file as it is now]");
+    let _ = writeln!(said, "[{rest} bytes of the diff are not shown; read_file shows the current file]");
     said
 }
 

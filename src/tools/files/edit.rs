@@ -40,9 +40,9 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     let each: Vec<&Args> = if edits.is_empty() { vec![args] } else { edits.iter().collect() };
     for (index, edit) in each.iter().enumerate() {
         let old = edit.needed("old")?;
-        let new = edit
-            .text("new")?
-            .ok_or_else(|| ToolFailure::Failed(format!("Edit {} has no new text; an empty one deletes.", index + 1)))?;
+        let new = edit.text("new")?.ok_or_else(|| {
+            ToolFailure::Failed(format!("Edit {} has no new text; an empty text deletes.", index + 1))
+        })?;
         let replacement = Replacement { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
         after = if crlf {
             replacement.replace(&after, &to_crlf(old), &to_crlf(new))?

@@ -51,7 +51,7 @@ pub(crate) fn run(
         }
     }
     if body.is_empty() && left == 0 {
-        body.push_str("[nothing here, or nothing that is not ignored]\n");
+        body.push_str("[empty, or all entries are ignored]\n");
     }
     if odd_names {
         body.push_str("[names that are not UTF-8 are shown with U+FFFD; this tool can't open them]\n");
@@ -65,17 +65,17 @@ pub(crate) fn run(
     }
     if left > 0 {
         let more = if seen >= MOST { "more" } else { &left.to_string() };
-        let _ = writeln!(body, "[{more} entries are not shown; ask for a folder further down or a smaller depth]");
+        let _ = writeln!(body, "[{more} entries are not shown; list a subfolder or use a smaller depth]");
     }
     let full_bytes = if left > 0 { full } else { body.len() as u64 };
-    let back = (left > 0).then(|| "list_dir of a folder further down, or a smaller depth".to_owned());
+    let back = (left > 0).then(|| "list_dir of a subfolder, or a smaller depth".to_owned());
     Ok(ToolText { body, full_bytes, back })
 }
 
 /// The note about entries that a rule hides. It does not name them.
 pub(crate) fn hidden_note(count: usize) -> String {
     let what = if count == 1 { "1 file or folder is".to_owned() } else { format!("{count} files or folders are") };
-    format!("[{what} withheld by the person's rules]")
+    format!("[{what} hidden by the user's rules]")
 }
 
 fn size(bytes: u64) -> String {

@@ -151,7 +151,7 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
     }
     if taken.cut && taken.inside {
         note(&mut body, &format!("[cut inside line {first}, which is too long; {rest} bytes follow; use search]"));
-        back = Some(format!("search {} for what is wanted of line {first}", shown(path)));
+        back = Some(format!("search {} for the part of line {first} that you need", shown(path)));
         full_bytes = rest;
     } else if taken.cut {
         note(

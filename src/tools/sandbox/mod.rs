@@ -136,7 +136,7 @@ mod instructions {
 fn confined() -> u8 {
     use std::io::Write as _;
     let Some(instructions) = instructions_from_pipe() else {
-        let _ = writeln!(std::io::stderr(), "This is how the program starts commands; by itself it is of no use.");
+        let _ = writeln!(std::io::stderr(), "pleach starts commands this way; do not run it yourself.");
         return 2;
     };
     match instructions.stage {

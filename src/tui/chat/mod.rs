@@ -1,5 +1,5 @@
-//! The conversation's screen: messages, the message being written, the panels beside them.
-//! Not for: what opens over it (`screens`).
+//! The conversation screen: messages, the composer, and the side panels.
+//! Not for: screens that open over it (`screens`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! A cache of loaded contents of nodes. When it holds too many bytes, it drops the least recently shown.
-//! Not for: deciding what to load (the view reports what it lacks).
+//! A cache of the loaded contents of nodes. When it exceeds its size limit, it drops the least recently shown contents.
+//! Not for: deciding what to load (the view reports missing contents).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::Node;
@@ -55,7 +55,7 @@ impl Bodies {
         }
     }
 
-    /// Those of these nodes that are to be asked for now. They count as asked for afterwards.
+    /// Those of these nodes that must be requested now. They count as requested afterward.
     pub fn lacking(&mut self, wanted: &[NodeId]) -> Vec<NodeId> {
         let lacks = |id: &&NodeId| !self.held.contains_key(id) && !self.asked.contains(id);
         let lacking: Vec<NodeId> = wanted.iter().filter(lacks).copied().collect();
@@ -63,12 +63,12 @@ impl Bodies {
         lacking
     }
 
-    /// Allows contents that were asked for and did not arrive to be asked for again.
+    /// Allows contents that were requested and did not arrive to be requested again.
     pub fn retry(&mut self) {
         self.asked.clear();
     }
 
-    /// Begins a frame. Contents that it shows stay, whatever their size.
+    /// Starts a frame. The contents that it shows stay, whatever their size.
     pub fn begin_frame(&mut self) {
         self.clock += 1;
         self.floor = self.clock;

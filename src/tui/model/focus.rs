@@ -4,16 +4,16 @@
 /// Which pane has the focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Focus {
-    /// Where the message is typed.
+    /// The composer.
     #[default]
     Composer,
-    /// The messages.
+    /// The conversation.
     Conversation,
     /// The branch tree.
     Branches,
     /// The tool calls.
     Tools,
-    /// What the next call holds.
+    /// The next request.
     Context,
 }
 

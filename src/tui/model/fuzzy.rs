@@ -1,4 +1,4 @@
-//! Fuzzy matching: how well words fit a text, and which letters match.
+//! Fuzzy matching: a score for how well words match a text, and the matching letters.
 //! Not for: lists (`screens::picker::model`).
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};

@@ -1,10 +1,11 @@
-//! Whether a letter may act in a pane beside an unsent message: not on its first press, since it may have been meant as text.
-//! Not for: which actions change something (`config::keys::groups`).
+//! Decides whether a letter key acts in a pane beside an unsent message: not on the first press, because it may have
+//! been meant as text.
+//! Not for: which actions make changes (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;
 
-/// Where a letter was pressed.
+/// The pane where a letter was pressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GuardedPane {
     /// The pane with the focus.
@@ -13,27 +14,27 @@ pub struct GuardedPane {
     pub approval: bool,
 }
 
-/// See the module.
+/// The state of the guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LetterGuard {
     /// No letter was pressed.
     #[default]
     Closed,
-    /// This letter was pressed once there; the person was asked.
+    /// This letter was pressed once there; a confirmation is required.
     Asked(GuardedPane, Chord),
-    /// The person confirmed a letter there; letters act.
+    /// The user confirmed a letter there; letters act.
     Open(GuardedPane),
 }
 
 impl LetterGuard {
-    /// A letter is pressed that would change something. Whether it waits for a second press.
+    /// Handles a letter that would make a change. Returns whether it needs a second press.
     pub fn press(&mut self, pane: GuardedPane, letter: Chord) -> bool {
         let acts = *self == Self::Open(pane) || *self == Self::Asked(pane, letter);
         *self = if acts { Self::Open(pane) } else { Self::Asked(pane, letter) };
         !acts
     }
 
-    /// Another key was pressed: a letter that was asked for is asked for again.
+    /// Another key was pressed: a pending letter needs confirmation again.
     pub fn forget(&mut self) {
         if matches!(self, Self::Asked(..)) {
             *self = Self::Closed;

@@ -1,7 +1,7 @@
 //! Movement of a cursor in a list.
-//! Not for: what a list shows.
+//! Not for: the content of a list.
 
-/// A place moved by some steps within a list.
+/// A position moved by some steps within a list.
 #[must_use]
 pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
     let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);

@@ -45,30 +45,30 @@ const SEARCH_PAUSE: u64 = 16;
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Facts {
-    /// Seconds east of Greenwich, for times of day.
+    /// Seconds east of Greenwich, for local times.
     pub offset: i32,
-    /// Nothing was set up before.
+    /// Nothing was configured before.
     pub first_start: bool,
     /// The offline tour: nothing is saved.
     pub demo: bool,
-    /// The policies there are, by name.
+    /// The available policies, by name.
     pub policies: Vec<String>,
-    /// Whether the mouse is ours.
+    /// Whether the mouse is captured.
     pub mouse: bool,
-    /// Inside tmux, which takes Ctrl+B for itself.
+    /// Inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
-    /// The file that is offered for what the store could not take.
+    /// The proposed file for content that the store could not save.
     pub save_to: String,
 }
 
-/// How the screen looks, by the person's choice.
+/// The user's display settings.
 #[derive(Clone, Debug, Default)]
 pub struct Display {
     /// Settings of the screen.
     pub settings: Screen,
     /// The arrangement of the panes, by size of the screen.
     pub arrangements: panes::Arrangements,
-    /// Names of the themes, with what each is for.
+    /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
     /// The chosen theme.
     pub theme: String,
@@ -77,70 +77,70 @@ pub struct Display {
 /// Keys and actions between two messages.
 #[derive(Debug, Default)]
 pub struct InputState {
-    /// The keys pressed so far of a sequence of several.
+    /// The keys pressed so far of a key sequence.
     pub sequence: Vec<Chord>,
-    /// When that sequence began, in milliseconds since the program began.
+    /// When that sequence started, in milliseconds since the program started.
     pub since: u64,
     /// When Ctrl+C was last pressed with nothing to clear.
     pub clear_at: Option<u64>,
     /// Actions that run once the current message has been handled.
     pub next_actions: VecDeque<Action>,
-    /// Actions last chosen from the list of all actions, the newest first.
+    /// Actions recently chosen from the list of all actions, the newest first.
     pub recent_actions: Vec<Action>,
 }
 
-/// What the pane of tool calls shows.
+/// The state of the tool call panel.
 #[derive(Debug, Default)]
 pub struct ToolPane {
     /// The selected tool call, counted from the newest.
     pub selected: usize,
-    /// A call that the person runs again.
+    /// A call that the user reruns.
     pub rerun: Option<Box<Rerun>>,
     /// Links between failed tool results and the calls that resolved them: whether the node failed, and a sentence.
     pub fixes: HashMap<NodeId, (bool, String)>,
 }
 
-/// What remains of the screens of the next request after they are closed.
+/// State of the request screens that is kept after they are closed.
 #[derive(Debug, Default)]
 pub struct RequestLeftovers {
     /// The last order and grouping of the list.
     pub arranged: ListArrangement,
-    /// A request that was edited and not sent.
+    /// An edited request that was not sent.
     pub unsent: Option<Box<RawRequestScreen>>,
-    /// Text of a request that was left before it was saved.
+    /// Text of a request editor that was closed before it was saved.
     pub unwritten: Option<Box<Editor>>,
 }
 
-/// Where the person was, and goes next.
+/// Earlier locations and the pending jump.
 #[derive(Debug, Default)]
 pub struct Jumps {
-    /// Where the person was before each jump, the last one last.
+    /// The location before each jump, the last one last.
     pub before: Vec<ReturnPoint>,
-    /// The message to select once a branch was made for it.
+    /// The message to select once a branch for it exists.
     pub land_on: Option<NodeId>,
 }
 
-/// What the engine reported about itself.
+/// The engine's reports about itself.
 #[derive(Debug, Default)]
 pub struct EngineState {
-    /// The report on servers, for the empty screen.
+    /// The report on servers, for the start page.
     pub findings: Vec<Finding>,
-    /// Older messages that are indexed, of how many, while that goes on.
+    /// The number of indexed older messages and their total, while indexing runs.
     pub indexing: Option<(usize, usize)>,
-    /// The store cannot be written now.
+    /// The store cannot be written at the moment.
     pub unwritable: bool,
 }
 
 /// The state of the workbench.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// Milliseconds since the program began.
+    /// Milliseconds since the program started.
     pub now: u64,
     /// Columns and rows.
     pub size: (u16, u16),
     /// The key table.
     pub keys: Keymap,
-    /// About this run of the program.
+    /// Facts about this run of the program.
     pub facts: Facts,
     /// How the screen looks.
     pub display: Display,
@@ -148,19 +148,19 @@ pub struct Model {
     pub input: InputState,
     /// The mouse.
     pub pointer: pointer::Pointer,
-    /// The terminal reported that it has no focus.
+    /// The terminal reported that it lost the focus.
     pub away: bool,
     /// The open session.
     pub session: Option<session::Session>,
     /// The messages on the screen.
     pub conversation: Conversation,
-    /// Contents that were loaded.
+    /// Loaded contents.
     pub bodies: bodies::Bodies,
     /// Open turns.
     pub live: HashMap<BranchId, Live>,
-    /// The message that is written.
+    /// The message being written.
     pub composer: Composer,
-    /// The plan of the next call.
+    /// The plan of the next request.
     pub plan: PlanState,
     /// Drafts of summaries.
     pub drafts: Drafts,
@@ -168,27 +168,27 @@ pub struct Model {
     pub panel: BranchPanel,
     /// The pane of tool calls.
     pub tools: ToolPane,
-    /// The open screens, topmost last.
+    /// The open screens, the topmost last.
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
-    /// Whether letters may act beside an unsent message.
+    /// Whether letters act beside an unsent message.
     pub letters: letter_guard::LetterGuard,
-    /// Sentences for the person.
+    /// Sentences for the user.
     pub status: status::Status,
-    /// Requests under way.
+    /// Pending requests.
     pub requests: pending::Requests,
     /// Messages to send when the open turn of their branch has ended.
     pub queue: Queue,
-    /// Names that may complete the one that is typed.
+    /// Completions of the name being typed.
     pub popup: Option<CompletionPopup>,
     /// When the draft is to be saved.
     pub keep: DraftSaveTime,
-    /// Where the person was, and goes next.
+    /// Earlier locations and the pending jump.
     pub jumps: Jumps,
-    /// What remains of the screens of the next request.
+    /// State of the request screens that is kept after they are closed.
     pub request: RequestLeftovers,
-    /// What the engine reported about itself.
+    /// The engine's reports about itself.
     pub engine: EngineState,
     /// The tour, while it is shown.
     pub tour: Option<Tour>,
@@ -215,7 +215,7 @@ impl Model {
         self.branch().and_then(|branch| self.live.get(&branch.id))
     }
 
-    /// When the next tick is due, in milliseconds since the program began. None where nothing happens by itself.
+    /// When the next tick is due, in milliseconds since the program started. `None` if no timer is running.
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let still = self.display.settings.reduced_motion;
@@ -228,19 +228,19 @@ impl Model {
         all.into_iter().flatten().min()
     }
 
-    /// When the keys that may follow are to be shown.
+    /// When the possible next keys are to be shown.
     fn hints_at(&self) -> Option<u64> {
         let at = self.input.since + u64::from(self.display.settings.hints_after);
         (!self.input.sequence.is_empty() && at > self.now).then_some(at)
     }
 
-    /// Whether the keys that may follow are shown.
+    /// Whether the possible next keys are shown.
     #[must_use]
     pub fn hinting(&self) -> bool {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
-    /// The theme that is shown: while the list of themes is open, the selected one.
+    /// The displayed theme: while the list of themes is open, the selected one.
     #[must_use]
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
@@ -251,7 +251,7 @@ impl Model {
         }
     }
 
-    /// When the person is to be told that a call waits for its plan.
+    /// When to tell the user that a call waits for its plan.
     fn wait_to_tell(&self) -> Option<u64> {
         let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.tell_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
@@ -275,8 +275,8 @@ impl Model {
         }
     }
 
-    /// Updates the open screens from the session. Called before they are drawn or get an action, not with every event, so
-    /// that a burst of events costs one update.
+    /// Updates the open screens from the session. Called before they are drawn or receive an action, not for every
+    /// event, so that a burst of events costs one update.
     pub fn sync_screens(&mut self) {
         let live = self.live_here().and_then(|live| live.run);
         let Some(session) = &mut self.session else { return };
@@ -285,7 +285,7 @@ impl Model {
         }
     }
 
-    /// A key that runs an action wherever the focus is, where there is one.
+    /// The key of an action in any pane, if there is one.
     #[must_use]
     pub fn key_anywhere(&self, action: Action) -> String {
         let always = self.keys.best(|binding| binding.run == action && binding.when == When::Always);
@@ -293,14 +293,14 @@ impl Model {
         key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
     }
 
-    /// Inside tmux the key that tmux takes is not named where another one does the same.
+    /// Inside tmux, hints avoid the key that tmux uses if another key has the same action.
     pub fn name_keys_for_tmux(&mut self) {
         if self.facts.tmux {
             self.keys.avoid(Chord { ctrl: true, ..Chord::plain(Key::Char('b')) });
         }
     }
 
-    /// The places whose keys apply, most specific first.
+    /// The places whose keys apply, the most specific first.
     #[must_use]
     pub fn places(&self) -> Vec<When> {
         if let Some(screen) = self.layers.last() {

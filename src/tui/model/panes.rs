@@ -9,7 +9,7 @@ use crate::config::panes;
 pub type Arrangement = panes::Arrangement;
 /// The arrangements for all classes.
 pub type Arrangements = panes::Arrangements;
-/// The layout: which panes are shown together.
+/// The layout: which panes are visible together.
 pub type Shape = panes::Shape;
 
 /// The least width of a screen with a sidebar beside the conversation.
@@ -62,7 +62,7 @@ impl Model {
         self.size.0 >= COLUMNS && !small(self.size) && self.arrangement().layout == Shape::Wide
     }
 
-    /// Whether a person hid a pane. A hidden pane with the focus is shown all the same, so that every pane can be reached.
+    /// Whether the user hid a pane. A hidden pane with the focus is shown anyway, so that every pane can be reached.
     #[must_use]
     pub fn hidden(&self, pane: Focus) -> bool {
         let arrangement = self.arrangement();

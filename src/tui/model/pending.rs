@@ -1,6 +1,6 @@
-//! What each request under way was made for, so that its answer goes to the part of the screen that waits for it. Every
-//! family belongs to the screen or the part of the chat whose update takes its answers.
-//! Not for: what answers change (`update::answers`).
+//! The purpose of each pending request, so that its answer goes to the part of the screen that waits for it. Each
+//! family belongs to the screen or the part of the chat whose update handles its answers.
+//! Not for: the effect of answers (`update::answers`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
@@ -18,7 +18,7 @@ use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::traces::model::TracePending;
 use std::collections::HashMap;
 
-/// What a request under way was made for.
+/// The purpose of a pending request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pending {
     /// Planning and sending messages.
@@ -39,7 +39,7 @@ pub enum Pending {
     Compare,
     /// The figures of calls.
     Usage,
-    /// The next call under other settings, on this branch.
+    /// The next request under other settings, on this branch.
     WhatIf(BranchId),
     /// The list of calls.
     Calls(CallsPending),
@@ -49,7 +49,7 @@ pub enum Pending {
     Memories(MemoriesPending),
     /// The lists of sessions and models.
     Picker(PickerPending),
-    /// Races and repeated calls.
+    /// Races and replays.
     Race(RacePending),
     /// The exact request.
     RawRequest(RawRequestPending),
@@ -67,7 +67,7 @@ pub enum Pending {
     Act,
 }
 
-/// What a request about a session or its branches was made for.
+/// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionPending {
     /// To open or create a session.
@@ -78,10 +78,10 @@ pub enum SessionPending {
     Switch,
 }
 
-/// What a request about the program was made for.
+/// The purpose of a request about the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProgramPending {
-    /// To read the configuration again. True when a person asked for it.
+    /// To read the configuration again. True if the user requested it.
     Reload(bool),
     /// To look for servers and report their state.
     Doctor,
@@ -89,12 +89,12 @@ pub enum ProgramPending {
     FolderSettings,
 }
 
-/// The requests under way, by the numbers of their tickets.
+/// The pending requests, by the numbers of their tickets.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// What each was made for.
+    /// The purpose of each request.
     pub pending: HashMap<u64, Pending>,
-    /// The last number given.
+    /// The last assigned number.
     pub last: u64,
 }
 
@@ -106,7 +106,7 @@ impl Requests {
         self.last
     }
 
-    /// Whether such a request is under way.
+    /// Whether a matching request is pending.
     #[must_use]
     pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
         self.pending.values().any(such)

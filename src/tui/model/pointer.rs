@@ -1,5 +1,5 @@
-//! The mouse: which part of the last frame is at a position, and the state of the buttons.
-//! Not for: what a click does (`update`).
+//! The mouse: the part of the last frame at a position, and the state of the buttons.
+//! Not for: the effect of a click (`update`).
 
 use super::focus::Focus;
 use ratatui::layout::Rect;

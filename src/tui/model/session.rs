@@ -86,7 +86,7 @@ impl Session {
         self.branches.iter().find(|branch| branch.id == id)
     }
 
-    /// A branch whose path holds a node.
+    /// A branch whose path contains a node.
     #[must_use]
     pub fn holding(&self, node: NodeId) -> Option<BranchId> {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Whether it is known of any answer which items it used.
+    /// Whether item use is known for any answer.
     #[must_use]
     pub fn knows_uses(&self) -> bool {
         self.by_answer.values().any(|card| card.uses.is_some())

@@ -1,4 +1,4 @@
-//! Sentences for the person: notices that disappear by themselves, and alarms that stay until Esc.
+//! Sentences for the user: notices that expire, and alarms that stay until Esc.
 //! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
@@ -13,22 +13,22 @@ pub const ASKING: &str = "asking";
 /// The severity of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It disappears by itself.
+    /// It expires.
     Notice,
     /// Something failed; it stays longer.
     Trouble,
-    /// It stays until a person dismisses it.
+    /// It stays until the user dismisses it.
     Alarm,
 }
 
 /// One sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusMessage {
-    /// The sentence, unsanitised.
+    /// The sentence, unsanitized.
     pub text: String,
     /// Its severity.
     pub weight: Severity,
-    /// When it disappears, if by itself.
+    /// When it expires, if it does.
     pub until: Option<u64>,
     /// Its topic. A newer sentence on the same topic replaces it.
     pub topic: Option<&'static str>,
@@ -54,7 +54,7 @@ impl Status {
         self.put(Severity::Notice, text.into(), now, Some(topic));
     }
 
-    /// Reports something on a topic that stays until the topic ends or a person dismisses it.
+    /// Reports something on a topic that stays until the topic ends or the user dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.put(Severity::Alarm, text.into(), now, Some(topic));
     }
@@ -108,7 +108,7 @@ impl Status {
         self.troubles
     }
 
-    /// Removes sentences that disappear by themselves, because another screen opens.
+    /// Removes sentences that expire, because another screen opens.
     pub fn settle(&mut self) {
         self.said.retain(|said| said.until.is_none());
     }
@@ -118,12 +118,12 @@ impl Status {
         self.said.retain(|said| said.text != text);
     }
 
-    /// Removes sentences whose time is over.
+    /// Removes expired sentences.
     pub fn pass(&mut self, now: u64) {
         self.said.retain(|said| said.until.is_none_or(|until| until > now));
     }
 
-    /// When the next sentence disappears by itself.
+    /// When the next sentence expires.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.said.iter().filter_map(|said| said.until).min()

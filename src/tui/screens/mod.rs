@@ -1,5 +1,5 @@
-//! The screens that open over the chat, one folder each: its `model`, its `update`, its `view`,
-//! and in `mod.rs` what it is for the workbench ([`screen::Screen`]). The workbench holds a [`stack::Stack`] of them.
+//! The screens that open over the chat, one folder each: `model`, `update`, `view`, and in `mod.rs` the implementation
+//! of [`screen::Screen`]. The workbench has a [`stack::Stack`] of them.
 //! Not for: the chat itself (`chat`).
 
 pub mod approval;

@@ -1,5 +1,5 @@
-//! What a screen over the chat is: its keys, what is typed into it, the actions it takes, how it looks.
-//! Not for: which screens are open (`stack`), or what is done with the whole model (each folder's `update`).
+//! The trait of a screen over the chat: its keys, its text input, its actions, and its drawing.
+//! Not for: which screens are open (`stack`), or changes of the whole model (each folder's `update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
@@ -14,25 +14,25 @@ use ratatui::layout::Rect;
 use std::any::Any;
 use std::fmt::Debug;
 
-/// Something that is done with the whole model, once a screen has changed itself.
+/// A function that runs on the whole model after a screen has changed itself.
 pub type Run = fn(&mut Model, &mut Vec<Cmd>);
 
 /// Nodes whose contents a frame lacks.
 pub type MissingContents = Vec<NodeId>;
 
-/// What a screen made of what it was given.
+/// How a screen handled an event.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
-    /// Nothing: the workbench does with it what it does everywhere.
+    /// Not handled: the workbench's default applies.
     Pass,
-    /// It is done.
+    /// Handled.
     Done,
-    /// This is to be done with the whole model; the screen stays where it is meanwhile.
+    /// Handled, and this function must run on the whole model; the screen stays open meanwhile.
     Then(Run),
 }
 
 impl Outcome {
-    /// Does what is left to do. False where the screen passed.
+    /// Runs the remaining function. False if the screen did not handle the event.
     pub(crate) fn finish(self, model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         match self {
             Self::Pass => return false,
@@ -43,55 +43,56 @@ impl Outcome {
     }
 }
 
-/// A screen over the chat. The topmost one gets keys, pastes and the mouse.
+/// A screen over the chat. The topmost screen receives keys, pastes, and the mouse.
 pub trait Screen: Any + Debug {
-    /// Where keys count while this is on top, most particular first.
+    /// The places whose keys apply while this screen is on top, the most specific first.
     fn places(&self) -> &'static [When];
 
-    /// Draws it into the area, and notes the sizes by which it moves. Returns the nodes whose contents it lacks. Its title
-    /// and the keys at its foot are parts of it.
+    /// Draws the screen into the area, including its title and key hints, and records sizes for scrolling. Returns the
+    /// nodes whose contents are missing.
     fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
 
-    /// Whether it takes the whole terminal.
+    /// Whether it fills the whole terminal.
     fn full(&self) -> bool {
         true
     }
 
-    /// Rows at the foot of the terminal in which it is drawn, in place of the composer; the conversation stays visible above.
+    /// The number of rows at the bottom of the terminal in which it is drawn in place of the composer; the conversation
+    /// stays visible above.
     fn foot(&self, _look: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 
-    /// Whether letters are typed into it instead of being keys.
+    /// Whether letters are text input instead of keys.
     fn types(&self) -> bool {
         self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
     }
 
-    /// Rows of a page when it was last drawn, where it does not fill the terminal.
+    /// The rows of a page when last drawn, if it does not fill the terminal.
     fn page(&self) -> Option<usize> {
         None
     }
 
-    /// Up, down, a page or to an end: by so many rows.
+    /// Moves up or down by rows, a page, or to an end.
     fn travel(&mut self, _action: Action, _by: i64) {}
 
-    /// The wheel was turned by so many rows.
+    /// The wheel was turned by this number of rows.
     fn wheel(&mut self, rows: i64) {
         self.travel(if rows < 0 { Action::Up } else { Action::Down }, rows);
     }
 
-    /// Scrolls the pane beside its list: 1 is down, -1 is up.
+    /// Scrolls the pane beside the list: 1 is down, -1 is up.
     fn detail(&mut self, _way: i64) {}
 
     /// A row was clicked.
     fn select(&mut self, _row: usize) {}
 
-    /// The line that is typed now.
+    /// The line being typed.
     fn line(&mut self) -> Option<&mut String> {
         None
     }
 
-    /// That line is another one.
+    /// That line changed.
     fn line_changed(&mut self) -> Outcome {
         Outcome::Done
     }
@@ -117,46 +118,46 @@ pub trait Screen: Any + Debug {
         self.line_changed()
     }
 
-    /// An action. What it passes on is done by the workbench's table (`update::actions`).
+    /// Handles an action. Unhandled actions go to the workbench's table (`update::actions`).
     fn update(&mut self, _action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         Outcome::Pass
     }
 
-    /// The session changed: what it shows of it is worked out again.
+    /// The session changed: recomputes the displayed part of it.
     fn sync(&mut self, _session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {}
 
-    /// What follows every message while it is on top.
+    /// A function that runs after every message while the screen is on top.
     fn after(&self) -> Option<Run> {
         None
     }
 
-    /// When something has to happen by itself, if anything; `now` in milliseconds since the program began.
+    /// When the screen needs a tick, if it does; `now` in milliseconds since the program started.
     fn due(&self, _now: u64) -> Option<u64> {
         None
     }
 
-    /// Whether a branch's answers are seen on it.
+    /// Whether a branch's answers are visible on it.
     fn shows(&self, _branch: BranchId) -> bool {
         false
     }
 }
 
-/// Keys where a line is typed.
+/// Places for keys while a line is typed.
 pub(crate) const TYPING: &[When] = &[When::Picker, When::Always];
-/// Keys where nothing is but to read.
+/// Places for keys on a read-only screen.
 pub(crate) const PANEL: &[When] = &[When::Panel, When::Always];
 
-/// Rows from one place to another.
+/// The number of rows from one position to another.
 pub(crate) fn by(from: usize, to: usize) -> i64 {
     i64::try_from(to).unwrap_or(0) - i64::try_from(from).unwrap_or(0)
 }
 
-/// Half a page, at least a row.
+/// Half a page, at least one row.
 pub(crate) fn half(page: usize) -> i64 {
     i64::try_from(page / 2).unwrap_or(1).max(1)
 }
 
-/// What an implementation names.
+/// Imports for implementations.
 pub(crate) mod prelude {
     pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
     pub(crate) use crate::tui::model::keys::{Action, Chord, When};

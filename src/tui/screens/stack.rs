@@ -1,5 +1,5 @@
-//! The screens that are open over the chat, topmost last.
-//! Not for: what a screen is (`screen`).
+//! The screens that are open over the chat, the topmost last.
+//! Not for: the trait of a screen (`screen`).
 
 use super::screen::Screen;
 use crate::tui::view::ViewContext;
@@ -7,11 +7,11 @@ use crate::tui::view::cache::Cache;
 use ratatui::layout::Rect;
 use std::any::Any;
 
-/// Screens, topmost last.
+/// The open screens, the topmost last.
 #[derive(Debug, Default)]
 pub struct Stack(Vec<Box<dyn Screen>>);
 
-#[expect(clippy::borrowed_box, reason = "as the stack holds them")]
+#[expect(clippy::borrowed_box, reason = "the stack contains boxes")]
 fn is<S: Screen>(screen: &Box<dyn Screen>) -> Option<&S> {
     (&**screen as &dyn Any).downcast_ref()
 }
@@ -27,103 +27,103 @@ impl Stack {
         screens.into_iter().for_each(|screen| self.push(screen));
     }
 
-    /// Closes the topmost one. False where none is open.
+    /// Closes the topmost screen. False if none is open.
     pub fn pop(&mut self) -> bool {
         self.0.pop().is_some()
     }
 
-    /// Closes all.
+    /// Closes all screens.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// How many are open.
+    /// The number of open screens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is open.
+    /// Whether no screen is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The topmost one.
+    /// The topmost screen.
     #[must_use]
     pub fn last(&self) -> Option<&dyn Screen> {
         self.0.last().map(|screen| &**screen)
     }
 
-    /// The topmost one.
+    /// The topmost screen.
     pub fn last_mut(&mut self) -> Option<&mut dyn Screen> {
         self.0.last_mut().map(|screen| &mut **screen)
     }
 
-    /// All, from the lowest on.
+    /// All screens, from the lowest.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Screen>> {
         self.0.iter_mut()
     }
 
-    /// The topmost one, where it is of this kind.
+    /// The topmost screen, if it has this type.
     #[must_use]
     pub fn top<S: Screen>(&self) -> Option<&S> {
         self.0.last().and_then(is)
     }
 
-    /// The topmost one, where it is of this kind.
+    /// The topmost screen, if it has this type.
     pub fn top_mut<S: Screen>(&mut self) -> Option<&mut S> {
         self.0.last_mut().and_then(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
     }
 
-    /// Whether the topmost one is of this kind.
+    /// Whether the topmost screen has this type.
     #[must_use]
     pub fn on<S: Screen>(&self) -> bool {
         self.top::<S>().is_some()
     }
 
-    /// The one right below the topmost, where it is of this kind.
+    /// The screen directly below the topmost one, if it has this type.
     #[must_use]
     pub fn below<S: Screen>(&self) -> Option<&S> {
         self.0.iter().rev().nth(1).and_then(is)
     }
 
-    /// All of this kind, from the lowest on.
+    /// All screens of this type, from the lowest.
     pub fn all<S: Screen>(&self) -> impl DoubleEndedIterator<Item = &S> {
         self.0.iter().filter_map(is)
     }
 
-    /// All of this kind, from the lowest on.
+    /// All screens of this type, from the lowest.
     pub fn all_mut<S: Screen>(&mut self) -> impl DoubleEndedIterator<Item = &mut S> {
         self.0.iter_mut().filter_map(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
     }
 
-    /// Closes those of this kind that are meant. Whether there was one.
+    /// Closes the matching screens of this type. Returns whether there was one.
     pub fn close<S: Screen>(&mut self, meant: impl Fn(&S) -> bool) -> bool {
         let before = self.0.len();
         self.0.retain(|screen| !is(screen).is_some_and(&meant));
         self.0.len() < before
     }
 
-    /// Takes the lowest of this kind that is meant off the stack.
+    /// Removes the lowest matching screen of this type from the stack and returns it.
     pub fn take<S: Screen>(&mut self, meant: impl Fn(&S) -> bool) -> Option<S> {
         let at = self.0.iter().position(|screen| is(screen).is_some_and(&meant))?;
         let screen: Box<dyn Any> = self.0.remove(at);
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// Takes the topmost one off the stack, where it is of this kind.
+    /// Removes the topmost screen from the stack and returns it, if it has this type.
     pub fn take_top<S: Screen>(&mut self) -> Option<S> {
         let screen: Box<dyn Any> = self.0.pop_if(|screen| is::<S>(screen).is_some())?;
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// The topmost one that is drawn at the foot, and its rows there.
+    /// The topmost screen that is drawn at the bottom, and its rows there.
     pub(crate) fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
         (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(look, cache, area)?)))
     }
 
-    /// The place of the topmost full screen, below which nothing is seen.
+    /// The index of the topmost full screen, below which nothing is visible.
     pub(crate) fn full(&self) -> Option<usize> {
         self.0.iter().rposition(|screen| screen.full())
     }

@@ -1,37 +1,38 @@
-//! The terminal's answer about its ground (OSC 11). The library that reads keys knows no such answers: it takes one for keys,
-//! so it is put together here again and never reaches the screen as words, however late or strange it is.
-//! Not for: asking (`terminal`), or what follows from it (`theme`).
+//! The terminal's answer about its background color (OSC 11). The key-reading library does not know such answers and
+//! reports them as keys, so this module reassembles them; they never reach the screen as text, even if they are late or
+//! malformed.
+//! Not for: requesting the answer (`terminal`), or its effect (`theme`).
 
 use crate::tui::theme;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the terminal was asked. Only then is a key held up to see whether it begins an answer.
+/// Whether the terminal was queried. Only then is a key held back to check whether it starts an answer.
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// How soon an answer's next character follows: a slow line may part it anywhere.
+/// The maximum time until an answer's next character: a slow connection may split it anywhere.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How soon after its beginning; nobody types so.
+/// The maximum time until the second character; nobody types that fast.
 const BREATH: Duration = Duration::from_millis(8);
-/// An answer is not longer. What is goes on being swallowed only as long as it comes faster than anybody types.
+/// The maximum length of an answer. Longer input is dropped only as long as it arrives faster than anybody types.
 const LONG: usize = 64;
 
-/// From now on an answer may come.
+/// Expects an answer from now on.
 pub(crate) fn expect() {
     ASKED.store(true, Ordering::SeqCst);
 }
 
-/// Whether this key may be the beginning of an answer.
+/// Whether this key may be the start of an answer.
 pub(crate) fn may_begin(key: KeyEvent) -> bool {
     ASKED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
 }
 
-/// What a key and those after it are.
+/// The interpretation of a key and those after it.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
-    /// An answer: whether the ground is light, where that can be read. Events of another kind that came meanwhile.
+    /// An answer: whether the background is light, if that can be read. Also the other events that arrived meanwhile.
     Answer(Option<bool>, Vec<Event>),
-    /// No answer: the events after the first key, to be taken as they are.
+    /// Not an answer: the events after the first key, unchanged.
     Keys(Vec<Event>),
 }
 
@@ -50,7 +51,7 @@ fn plain(event: &Event) -> Option<char> {
     }
 }
 
-/// Reads on after a key that [`may_begin`] an answer.
+/// Continues reading after a key that [`may_begin`] an answer.
 pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
     let mut came = Vec::new();
     let start = if opens(first) { "11;" } else { "]11;" };
@@ -112,7 +113,7 @@ mod tests {
         text.chars().map(one).collect()
     }
 
-    /// What is found in `events` after a first key, and what is left unread.
+    /// The interpretation of `events` after a first key, and the number of unread events.
     fn found(first: &Event, events: Vec<Event>) -> (Found, usize) {
         let mut rest: VecDeque<Event> = events.into();
         let Event::Key(first) = first else { panic!("a key is first") };

@@ -1,5 +1,6 @@
-//! Copying: by a program of this machine where one is there, else by the terminal, else into a file; and it says which.
-//! Not for: what is copied.
+//! Copying: with a clipboard program if there is one, else through the terminal, else into a file; the result names the
+//! way.
+//! Not for: choosing the text to copy.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;
@@ -9,15 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to have copied.
+/// How long a clipboard program may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A program that copies what it reads.
+/// A program that copies its input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Tool {
     name: &'static str,
     args: &'static [&'static str],
-    /// It wants UTF-16.
+    /// It expects UTF-16.
     wide: bool,
 }
 
@@ -31,8 +32,8 @@ const XCLIP: Tool = tool("xclip", &["-selection", "clipboard", "-in"]);
 const XSEL: Tool = tool("xsel", &["--clipboard", "--input"]);
 const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 
-/// Copies a text without what a terminal would act on or nobody would see, and says how. May take a while: not for the
-/// screen's thread where [`native`] is something.
+/// Copies a text without control and invisible characters, and reports how. May take a while: do not call it on the
+/// screen's thread if [`native`] returns a program.
 pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let (text, left) = Safe::copied(text);
     let by = native.filter(|native| give(native, &text).is_ok());
@@ -47,15 +48,14 @@ pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     }
 }
 
-/// A program that is there.
+/// An installed program.
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     tool: Tool,
     path: PathBuf,
 }
 
-/// The program that reaches the clipboard of the screen at which the person sits, if there is one. Over SSH that is the
-/// terminal's alone.
+/// The program that reaches the clipboard of the user's screen, if there is one. Over SSH, only the terminal can.
 pub(crate) fn native() -> Option<Native> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let path = std::env::var_os("PATH")?;
@@ -66,7 +66,7 @@ pub(crate) fn native() -> Option<Native> {
     tools(&set).into_iter().find_map(there)
 }
 
-/// The programs that may be asked, best first, by what the environment says.
+/// The candidate programs, the best first, according to the environment.
 fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
     if set("SSH_CONNECTION") || set("SSH_TTY") {
         return Vec::new();
@@ -110,7 +110,7 @@ fn give(native: &Native, text: &str) -> std::io::Result<()> {
         let _ = child.kill();
         let _ = child.wait();
     }
-    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("it could not be written to")));
+    let written = writer.join().unwrap_or_else(|_| Err(std::io::Error::other("its input could not be written")));
     result.and(written)
 }
 
@@ -120,7 +120,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
-            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not end")),
+            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not exit in time")),
             None => thread::sleep(Duration::from_millis(5)),
         }
     }

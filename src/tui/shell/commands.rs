@@ -1,5 +1,5 @@
-//! The thread on which the command line's own code carries out commands that were typed after a slash, one after another.
-//! Not for: what the commands mean (`config::commands`), or which of them come here (`chat::update::commands`).
+//! The thread on which the command line's own code runs commands that were typed after a slash, one after another.
+//! Not for: the meaning of commands (`config::commands`), or which commands run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -10,16 +10,16 @@ use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Carries a command out by the command line's own code, which reads the answers to its requests from there.
+/// Runs a command with the command line's own code, which reads the answers to its requests from these events.
 pub type RunCommand = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
-/// Ways to the threads beside the screen, and back.
+/// Channels to the background threads, and back.
 pub(crate) type Threads = (Sender<Job>, Sender<Line>, Sender<Msg>);
 
-/// A line and what it means.
+/// A line and its parsed arguments.
 pub(crate) type Line = (String, Box<Args>);
 
-/// Begins; gives the ways for the answers to its requests and for lines.
+/// Starts the thread; returns the channels for answers and for lines.
 pub(crate) fn begin(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
     let (answers, events) = channel();
     let (lines, typed) = channel::<Line>();

@@ -1,5 +1,6 @@
-//! The configuration as the workbench reads it: at the start, and again when a file of it was written or a person asks.
-//! Not for: the engine's part of it (`ProgramRequest::Reload`), or noticing that a file was written (`watch`).
+//! The configuration as the workbench reads it: at the start, and again when a configuration file changes or the user
+//! requests it.
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or detecting changed files (`watch`).
 
 use crate::config::folder::FOLDER_FILE;
 use crate::config::keys::keymap::Keymap;
@@ -11,7 +12,7 @@ use crate::tui::msg::Fresh;
 use crate::tui::theme::{Theme, Themes};
 use std::path::{Path, PathBuf};
 
-/// The key table and the themes of a configuration, with sentences about what is wrong in the themes.
+/// The key table and the themes of a configuration, with sentences about problems in the themes.
 pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
     let own = std::fs::read_to_string(config.paths.keymap_file()).ok();
     let (texts, mut problems) = themes::load(&config.paths.themes_dir());
@@ -25,20 +26,21 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
-/// Whether the ground is light, by the variable that some terminals set: `foreground;background` as numbers of colours.
+/// Whether the background is light, according to the variable that some terminals set: `foreground;background` as color
+/// numbers.
 pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
     (number < 16).then_some(matches!(number, 7 | 9..=15))
 }
 
-/// Whether the terminal can be asked: some show the question.
+/// Whether the terminal can be queried: some print the query.
 pub(crate) fn may_ask(config: &Config) -> bool {
     let term = config.env.get("TERM").unwrap_or_default();
     config.env.get("NO_COLOR").is_none() && !matches!(term.as_str(), "" | "dumb" | "linux")
 }
 
-/// The configuration, read again when its files are others than they were.
+/// The configuration, read again when its files change.
 #[derive(Debug)]
 pub(crate) struct Reading {
     config: Config,
@@ -51,7 +53,7 @@ impl Reading {
         Self { config, digest }
     }
 
-    /// The folders with the names of files that matter there.
+    /// The folders with the names of the relevant files.
     pub(crate) fn folders(&self) -> Vec<(PathBuf, Vec<String>)> {
         let paths = &self.config.paths;
         let named = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -62,12 +64,12 @@ impl Reading {
             (paths.policies_dir(), Vec::new()),
             (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
         ];
-        // What is said to the folder's settings in another window.
+        // Decisions about the folder's settings in another window.
         folders.extend(self.config.watched_record().map(|(folder, name)| (folder, vec![name])));
         folders
     }
 
-    /// Reads again. Nothing where no file is another than before and nobody `asked`; an error is a sentence with the place
+    /// Reads again. `None` if no file changed and the user did not request it; an error is a sentence with the position
     /// of the fault.
     pub(crate) fn again(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
         let now = digest(&self.config);
@@ -97,7 +99,7 @@ impl Reading {
         Some(Ok((fresh, all)))
     }
 
-    /// Writes a theme into the person's file, and says where.
+    /// Writes a theme into the user's file, and returns its path.
     pub(crate) fn keep_theme(&mut self, name: &str) -> Result<String, String> {
         self.config.save_theme(name).map_err(|why| format!("{why} The theme lasts until you quit."))?;
         self.digest = digest(&self.config);
@@ -107,13 +109,13 @@ impl Reading {
         Ok(format!("Theme {name}, saved in {file}.{but}"))
     }
 
-    /// Where it is remembered how the screen was arranged.
+    /// The file with the arrangement of the screen.
     pub(crate) fn screen_file(&self) -> PathBuf {
         self.config.paths.screen_file()
     }
 }
 
-/// A digest of all files that the configuration is read from.
+/// A digest of all files of the configuration.
 fn digest(config: &Config) -> Hash {
     let paths = &config.paths;
     let mut files =
@@ -186,7 +188,7 @@ mod tests {
         std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
         std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        // The open store stands there in the program.
+        // In the program, the open store is there.
         std::fs::create_dir_all(&reading.config.paths.data_dir).unwrap();
         let (to, touched) = std::sync::mpsc::channel();
         super::super::watch::watch(reading.folders(), to);

@@ -1,18 +1,18 @@
-//! The message in the person's own editor, while the terminal is lent to it.
-//! Not for: how the terminal is given away and taken back (`terminal`), or how keys are kept from being read (`input`).
+//! Editing the message in the user's external editor, which gets the terminal meanwhile.
+//! Not for: releasing and restoring the terminal (`terminal`), or pausing the input thread (`input`).
 
 use super::{input, system, terminal};
 use crate::config::editor;
 use crate::config::load::Environment;
 use std::io;
 
-/// What was saved. Errors are sentences.
+/// The saved text. Errors are sentences.
 fn edit(text: &str) -> Result<String, String> {
     editor::edit(text, &Environment::of_process())
         .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."))
 }
 
-/// Lends the terminal to the person's editor. Keys are its own meanwhile.
+/// Lends the terminal to the external editor, which receives all keys meanwhile.
 pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
     let Some(_held) = input::hold() else {
         return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));

@@ -1,5 +1,6 @@
-//! Colours of code, worked out beside the screen: which words of a line are keywords, strings, comments and so on.
-//! Not for: what a keyword looks like (`theme`), or keeping what was worked out (`text::code`).
+//! Syntax highlighting, computed on a separate thread: which words of a line are keywords, strings, comments, and so
+//! on.
+//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};
@@ -11,14 +12,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// Lines after which the state of a block is kept, so that going on there does not begin at its first line.
+/// The number of lines after which the parser state of a block is saved, so that parsing can resume there.
 const STEP: usize = 200;
-/// States that are kept.
+/// Maximum number of saved states.
 const STATES: usize = 64;
-/// Jobs that wait at most; the oldest go first, since nobody looks at them any more.
+/// Maximum number of waiting jobs; the oldest are dropped first.
 const WAITING: usize = 16;
 
-/// What scopes mean, the first that fits a scope counts.
+/// The inks of scopes; the first matching entry applies.
 const MEANINGS: &[(&str, Ink)] = &[
     ("comment", Ink::Comment),
     ("string", Ink::Literal),
@@ -40,10 +41,10 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that colours code. What comes of a job reaches the workbench as [`FrameMsg::Highlighted`].
+/// Starts the thread that highlights code. The result of a job reaches the workbench as [`FrameMsg::Highlighted`].
 pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
-    thread::Builder::new().name("colours".to_owned()).spawn(move || work(&waiting, &to))?;
+    thread::Builder::new().name("colors".to_owned()).spawn(move || work(&waiting, &to))?;
     Ok(jobs)
 }
 
@@ -70,7 +71,7 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
     }
 }
 
-/// Reads code of many languages.
+/// A highlighter for many languages.
 pub struct Highlighter {
     languages: SyntaxSet,
     meanings: Vec<(Scope, Ink)>,
@@ -86,8 +87,8 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Works out the colours of a job's lines from its first unknown one on, and tells them by parts. A language that
-    /// nobody knows has no colours.
+    /// Computes the highlighting of a job's lines from its first unknown one on, and reports it in parts. Unknown
+    /// languages have no highlighting.
     pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
             tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
@@ -134,7 +135,7 @@ impl Highlighter {
         self.languages.find_syntax_by_token(name)
     }
 
-    /// The pieces of one line. A line that cannot be read has none.
+    /// The pieces of one line. A line that cannot be parsed has none.
     fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> HighlightedLine {
         let whole = format!("{line}\n");
         let Ok(ops) = state.parse_line(&whole, &self.languages) else { return HighlightedLine::from([]) };
@@ -168,10 +169,10 @@ impl Highlighter {
 mod tests {
     use super::*;
     use crate::tui::text::code::{CodeBlock, HighlightCache};
-    use crate::tui::text::markdown::Flow;
+    use crate::tui::text::markdown::TextRows;
     use std::rc::Rc;
 
-    fn colours(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
+    fn colors(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
         painter.paint(job, &mut |part| all.extend(part));
         all
@@ -180,15 +181,17 @@ mod tests {
     #[test]
     fn words_of_many_languages_have_their_inks() {
         let mut painter = Highlighter::default();
-        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
-                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
-        let rows = Flow::all(text, 80, Ink::Text);
+        let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n \
+               return None\n```\n\
+                    ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn \
+                        x\n```";
+        let rows = TextRows::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
             found.tinted(row);
         }
         for job in found.jobs() {
-            let part = colours(&mut painter, &job);
+            let part = colors(&mut painter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
@@ -211,9 +214,9 @@ mod tests {
         assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
     }
 
-    fn found_tinted(colours: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
+    fn found_tinted(colors: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
         let mut copy = HighlightCache::default();
-        copy.put(colours.all());
+        copy.put(colors.all());
         copy.tinted(row).unwrap()
     }
 
@@ -225,11 +228,11 @@ mod tests {
             fence.push(line);
         });
         let whole = fence.job_for_tests(0, 1_400);
-        let at_once = colours(&mut Highlighter::default(), &whole);
+        let at_once = colors(&mut Highlighter::default(), &whole);
         let mut painter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
-            by_parts.extend(colours(&mut painter, &fence.job_for_tests(from, to)));
+            by_parts.extend(colors(&mut painter, &fence.job_for_tests(from, to)));
         }
         assert_eq!(at_once, by_parts);
     }

@@ -1,5 +1,5 @@
-//! Key, paste and size events of the terminal, read by a thread of their own and turned into messages.
-//! Not for: what keys mean (the key table) or signals (`system`).
+//! Key, paste, and resize events of the terminal, read by a separate thread and turned into messages.
+//! Not for: the meaning of keys (the key table), or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 const NOTCH: i64 = 3;
 /// Keys that follow a paste sooner than this were not pressed by a person.
 const BREATH: Duration = Duration::from_millis(8);
-/// How long an Enter that came in one breath with other keys waits for more of what may be a paste.
+/// How long an Enter that arrived in a burst with other keys waits for more of a possible paste.
 const HOLD: Duration = Duration::from_millis(40);
-/// How long the reader may take to let go of the keys.
+/// How long the reader may take to release the keys.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Keys in one breath that are more than a person can press.
+/// A burst of more keys than a person can press.
 const FAST: usize = 3;
-/// Keys in one breath that are a paste even without a line end: one message in place of many.
+/// A burst of this length is a paste even without a line end: one message instead of many.
 const MANY: usize = 64;
 
 /// Reads until the terminal or the receiver is gone.
 pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
-    // From here on changes of size are noticed; one that came before is told first.
+    // Resizes are noticed from here on; an earlier one is reported first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
     let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
@@ -86,7 +86,7 @@ struct InputGate {
 
 static GATE: (Mutex<InputGate>, Condvar) = (Mutex::new(InputGate { held: false, resting: false }), Condvar::new());
 
-/// Keys are read again once this is dropped.
+/// While this value exists, another program receives the keys.
 pub(crate) struct InputPause;
 
 impl Drop for InputPause {
@@ -96,8 +96,8 @@ impl Drop for InputPause {
     }
 }
 
-/// Leaves keys to another program until what comes back is dropped; none when the reader did not let go. It waits for
-/// input, and is woken as by a change of the terminal's size.
+/// Leaves keys to another program until the returned value is dropped; `None` if the reader did not release them. The
+/// reader waits for input and is woken like by a resize.
 pub(crate) fn hold() -> Option<InputPause> {
     let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
     gate.held = true;
@@ -120,8 +120,9 @@ fn rest_while_held() {
     gate.resting = false;
 }
 
-/// A paste. One that holds the mark of its own end comes as a paste and then as keys; nobody types that fast, so what
-/// follows in the same breath belongs to it and does nothing by itself. One key alone is a key: scripts press Enter.
+/// A paste. A paste that contains its own end mark arrives as a paste followed by keys. Nobody types that fast, so
+/// whatever follows in the same burst belongs to the paste and triggers no action. A single key is a key: scripts press
+/// Enter.
 fn pasted(text: String) -> Vec<Msg> {
     let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
     while event::poll(BREATH).unwrap_or(false) {
@@ -152,8 +153,8 @@ fn more(patience: Duration) -> Option<Event> {
     if event::poll(patience).unwrap_or(false) { event::read().ok() } else { None }
 }
 
-/// The plain keys that come in one breath with a first one, and what else came then. A terminal without bracketed paste
-/// sends a paste so; and `streak` plain keys came in the same breath just before. A key alone waits for nothing.
+/// The plain keys that arrive in a burst with a first one, and other events of that time. A terminal without bracketed
+/// paste sends a paste this way; `streak` plain keys arrived in the same burst just before. A single key does not wait.
 fn burst(
     first: KeyEvent,
     streak: usize,
@@ -176,9 +177,9 @@ fn burst(
     }
 }
 
-/// What a burst means. A line end with something before and after it in the same breath is a part of a paste and sends
-/// nothing; so is all that follows. One at the very end of a single line is Enter: scripts type so, and the message is
-/// whole.
+/// The meaning of a burst. A line end with text before and after it in the same burst is a part of a paste and does not
+/// send; neither does anything after it. A line end after a single line is Enter: scripts type this way, and the
+/// message is complete.
 fn told(keys: &[KeyEvent], streak: usize) -> Vec<Msg> {
     let typed = |key: &KeyEvent| !is_line_end(*key) && key.code != KeyCode::Tab;
     let begins = if streak >= FAST { 0 } else { keys.iter().position(typed).unwrap_or(keys.len()) };
@@ -198,7 +199,7 @@ fn is_line_end(key: KeyEvent) -> bool {
     character(key) == Some('\n')
 }
 
-/// The character of a key that was a character of a paste.
+/// The character of a key that is part of a paste.
 fn character(key: KeyEvent) -> Option<char> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -234,7 +235,7 @@ fn message(event: Event) -> Option<Msg> {
     }
 }
 
-/// A key event as the key table knows it.
+/// Converts a key event for the key table.
 fn chord(event: KeyEvent) -> Option<Chord> {
     let key = match event.code {
         KeyCode::Char(c) => Key::Char(c),
@@ -352,7 +353,7 @@ mod tests {
     fn a_key_alone_waits_for_nothing() {
         assert_eq!(gathered(&at(0, "a"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
-        // A person, however fast: every key comes long after the one before.
+        // A person, however fast, presses each key long after the previous one.
         assert_eq!(gathered(&at(9, "abc\r"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(9, "\r"), 2), (1, false, HOLD), "an Enter in one breath with others waits");
     }

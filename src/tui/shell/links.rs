@@ -1,5 +1,6 @@
-//! Between frames and terminal: cells that stand for an address are given with it (OSC 8), where the terminal knows that.
-//! Not for: which cells those are (`text::links`), or which addresses may be given at all (`text::rich`).
+//! Writes frames to the terminal with hyperlinks (OSC 8) on the cells that belong to an address, if the terminal
+//! supports them.
+//! Not for: which cells those are (`text::links`), or which addresses are allowed (`text::rich`).
 
 use crate::tui::text::links::Links;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -9,23 +10,24 @@ use ratatui::style::Color;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Cells of one frame, all of the same address or of none.
+/// Cells of one frame with the same address or without an address.
 type Run = (Option<Rc<str>>, Vec<(u16, u16, Cell)>);
 
-/// Draws to a terminal, links and all.
+/// Draws to a terminal, including hyperlinks.
 pub(crate) struct LinkingBackend<W: Write> {
     inner: CrosstermBackend<W>,
     links: Option<Links>,
 }
 
 impl<W: Write> LinkingBackend<W> {
-    /// Without a table of links nothing is ever given.
+    /// Without a table of links, no hyperlinks are written.
     pub(crate) fn new(out: W, links: Option<Links>) -> Self {
         Self { inner: CrosstermBackend::new(out), links }
     }
 }
 
-/// Whether the terminal is known to handle OSC 8, by what it says of itself. A multiplexer may pass it on or not.
+/// Whether the terminal is known to support OSC 8, according to its environment. A multiplexer may or may not pass it
+/// on.
 pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
     let said = |name: &str| env(name).unwrap_or_default();
     let term = said("TERM");
@@ -43,7 +45,7 @@ pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
         || said("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
 }
 
-/// Cells by the address that they stand for; the number of it is taken out of them.
+/// Cells grouped by their address; the number of the address is removed from them.
 fn runs<'a>(links: &Links, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (x, y, cell) in content {

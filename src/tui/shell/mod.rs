@@ -1,5 +1,5 @@
-//! The terminal under the workbench: entering and leaving it, input, signals, clipboard, themes, colors of code.
-//! Not for: what the screen holds (`model`) or how it looks (`view`).
+//! The terminal below the workbench: entering and leaving it, input, signals, clipboard, themes, syntax highlighting.
+//! Not for: the content of the screen (`model`), or its appearance (`view`).
 
 pub(super) mod background;
 pub(super) mod clipboard;

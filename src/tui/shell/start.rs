@@ -1,5 +1,5 @@
-//! What the workbench is started with, from the configuration.
-//! And the one question that may come before the screen does.
+//! The start values of the workbench, from the configuration; and the one question that may be asked before the screen
+//! opens.
 //! Not for: anything that changes while it runs.
 
 use super::{configuration, links};
@@ -48,8 +48,8 @@ impl From<TuiError> for Failure {
     }
 }
 
-/// Asks, before the screen is taken, what becomes of a damaged store. Nothing when it is to stay as it is, or when there
-/// is no terminal to ask on.
+/// Asks what to do with a damaged store before the screen opens. `None` if it is to stay unchanged, or if there is no
+/// terminal to ask on.
 #[must_use]
 pub fn ask_about(damage: &Damage) -> Option<StartWith> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {

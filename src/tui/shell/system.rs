@@ -1,5 +1,5 @@
-//! What the operating system has to say, outside the input thread: signals, job control, a terminal that is gone.
-//! Not for: modes of the terminal (`terminal`). Everything here is of Unix; elsewhere it does nothing.
+//! Events of the operating system, outside the input thread: signals, job control, a lost terminal.
+//! Not for: modes of the terminal (`terminal`). Everything here is for Unix; elsewhere it does nothing.
 
 #[cfg(unix)]
 pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};
@@ -40,9 +40,9 @@ mod unix {
     use std::time::Duration;
     use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
-    /// How long the program may take to end by itself once its terminal is gone.
+    /// How long the program may take to end once its terminal is gone.
     const GRACE: Duration = Duration::from_millis(700);
-    /// How long it may take when it was only asked to end.
+    /// How long it may take if it was only asked to end.
     const PATIENCE: Duration = Duration::from_secs(5);
     /// The exit code of a program whose terminal is gone.
     const GONE: i32 = 129;
@@ -61,7 +61,7 @@ mod unix {
         Ok(())
     }
 
-    /// The signals that are listened to.
+    /// The signals with a handler.
     struct Signals {
         hup: Listener,
         int: Listener,
@@ -71,7 +71,7 @@ mod unix {
         others: Vec<(i32, Listener)>,
     }
 
-    /// Signals that end a program which does not listen; a terminal would be left as the workbench had it.
+    /// Signals that end a program without a handler; the terminal would keep the workbench's modes.
     const OTHERS: [Signal; 8] = [
         Signal::QUIT,
         Signal::USR1,
@@ -97,7 +97,7 @@ mod unix {
         }
     }
 
-    /// The number of the next of the other signals.
+    /// Waits for one of the other signals and returns its number.
     async fn other(listeners: &mut [(i32, Listener)]) -> i32 {
         std::future::poll_fn(|context| {
             let mut each = listeners.iter_mut();
@@ -152,7 +152,7 @@ mod unix {
         }
     }
 
-    /// The library that reads keys waits for ever, or spins, when the terminal is gone; so somebody else must look.
+    /// The key-reading library waits forever, or spins, when the terminal is gone; so this thread checks.
     fn watchdog(to: &Sender<Msg>) {
         let tty = io::stdin();
         loop {
@@ -173,7 +173,7 @@ mod unix {
         }
     }
 
-    /// While the terminal is lent to another program, its keys' signals are that program's.
+    /// While the terminal is lent to another program, signals of its keys are for that program.
     static LENT: AtomicBool = AtomicBool::new(false);
 
     /// The terminal is lent until this is dropped.
@@ -185,13 +185,13 @@ mod unix {
         }
     }
 
-    /// Lends the terminal: an interrupt is not ours, a stop stops both.
+    /// Lends the terminal: interrupts are ignored, and a stop signal stops both.
     pub(crate) fn lend() -> LentTerminal {
         LENT.store(true, Ordering::SeqCst);
         LentTerminal
     }
 
-    /// Wakes the thread that reads keys, as a change of the terminal's size does.
+    /// Wakes the thread that reads keys, as a resize does.
     pub(crate) fn wake_reader() {
         let _ = kill_process(getpid(), Signal::WINCH);
     }
@@ -209,13 +209,13 @@ mod unix {
         std::process::exit(code)
     }
 
-    /// Whether the shell has this job in the foreground; an error when the terminal is gone.
+    /// Whether this job is in the shell's foreground; an error if the terminal is gone.
     fn foreground() -> io::Result<bool> {
         let group: Pid = tcgetpgrp(io::stdin())?;
         Ok(group == getpgrp())
     }
 
-    /// Gives the terminal back and stops the whole job, until the shell brings it to the foreground again.
+    /// Restores the terminal and stops the whole job until the shell brings it to the foreground again.
     pub(crate) fn suspend() -> io::Result<()> {
         terminal::switch_off();
         kill_current_process_group(Signal::STOP)?;

@@ -1,5 +1,5 @@
-//! The terminal as a guest has it: what is switched on when entering is switched off on every way out.
-//! Not for: signals and job control (`system`) or what is drawn (`view`).
+//! The terminal's modes: whatever entering switches on is switched off on every way out.
+//! Not for: signals and job control (`system`), or drawing (`view`).
 
 use super::links::LinkingBackend;
 use crate::config::settings::Notify;
@@ -22,28 +22,29 @@ use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that a terminal surely takes as one OSC 52.
+/// A size that every terminal accepts in one OSC 52 sequence.
 const CLIPBOARD: usize = 74_000;
 
 static INSIDE: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
-/// Whether the title is ours: the one before it lies on the terminal's own stack.
+/// Whether the title is ours: the previous title is on the terminal's own stack.
 static TITLE: AtomicBool = AtomicBool::new(false);
 
-/// Presses, drags and the wheel, in the form without limits; not every movement, which would wake us all the time.
+/// Presses, drags, and the wheel, in the format without limits; not every movement, which would cause constant
+/// wake-ups.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
 
-/// The screen that frames are drawn to.
+/// The screen for frames.
 pub(crate) struct Screen {
     terminal: Terminal<LinkingBackend<FrameWriter>>,
     area: Rect,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
-/// Collects a frame and hands it over in one write. A failure is kept for `draw` and not returned: the library that
-/// draws would print it when it is dropped, and where the terminal is gone printing is a panic.
+/// Collects a frame and writes it at once. A failure is stored for `draw` instead of returned: the drawing library
+/// would print it when it is dropped, and printing panics if the terminal is gone.
 struct FrameWriter {
     out: Stdout,
     held: Vec<u8>,
@@ -89,7 +90,7 @@ impl Screen {
         (self.area.width, self.area.height)
     }
 
-    /// The terminal has another size; the next frame is drawn whole.
+    /// The terminal was resized; the next frame is drawn in full.
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
         if (width, height) != self.size() {
             self.area = Rect { x: 0, y: 0, width, height };
@@ -98,13 +99,13 @@ impl Screen {
         Ok(())
     }
 
-    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is and wait for the
-    /// answer, which the input thread takes.)
+    /// The next frame is drawn in full. (`Terminal::clear` would query the terminal for its cursor position and wait
+    /// for the answer, which the input thread receives.)
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.terminal.resize(self.area)
     }
 
-    /// Draws a frame; terminals that can show it at once.
+    /// Draws a frame, in one step on terminals that support synchronized output.
     pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
@@ -119,7 +120,7 @@ fn ansi(out: &mut String, command: impl Command) {
     let _ = command.write_ansi(out);
 }
 
-/// Raw mode, the other screen, bracketed paste, distinct keys; the cursor is drawn by the text area.
+/// Raw mode, alternate screen, bracketed paste, distinct keys; the text area draws the cursor.
 pub(crate) fn switch_on() -> io::Result<()> {
     enable_raw_mode()?;
     INSIDE.store(true, Ordering::SeqCst);
@@ -135,7 +136,7 @@ pub(crate) fn switch_on() -> io::Result<()> {
     write(&out)
 }
 
-/// Gives the terminal back. Safe to call from anywhere, as often as one likes; only the first call does something.
+/// Restores the terminal. Can be called from anywhere and repeatedly; only the first call has an effect.
 pub(crate) fn switch_off() {
     if !INSIDE.swap(false, Ordering::SeqCst) {
         return;
@@ -146,7 +147,7 @@ pub(crate) fn switch_off() {
         out.push_str(MOUSE_OFF);
     }
     if TITLE.swap(false, Ordering::SeqCst) {
-        // Where there is no stack of titles, an empty one makes the terminal show its own.
+        // Without a stack of titles, an empty title makes the terminal show its own.
         out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
     }
     ansi(&mut out, DisableFocusChange);
@@ -158,7 +159,7 @@ pub(crate) fn switch_off() {
     let _ = disable_raw_mode();
 }
 
-/// Takes the mouse, or leaves it to the terminal.
+/// Captures the mouse, or releases it.
 pub(crate) fn mouse(on: bool) -> io::Result<()> {
     if MOUSE.swap(on, Ordering::SeqCst) == on {
         return Ok(());
@@ -166,7 +167,7 @@ pub(crate) fn mouse(on: bool) -> io::Result<()> {
     write(if on { MOUSE_ON } else { MOUSE_OFF })
 }
 
-/// Gives the terminal's window a title; the one before it comes back with [`switch_off`]. The text is sanitised already.
+/// Sets the terminal's title; [`switch_off`] restores the previous one. The text must be sanitized.
 pub(crate) fn title(text: &str) -> io::Result<()> {
     if !INSIDE.load(Ordering::SeqCst) {
         return Ok(());
@@ -175,12 +176,12 @@ pub(crate) fn title(text: &str) -> io::Result<()> {
     write(&format!("{save}\x1b]2;{}\x1b\\", quiet(text)))
 }
 
-/// Gives the title back while the screen stays.
+/// Restores the title while the screen stays open.
 pub(crate) fn untitle() -> io::Result<()> {
     if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
 }
 
-/// Tells a person who looks elsewhere. The text is sanitised already.
+/// Notifies a user who looks at another window. The text must be sanitized.
 pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     match how {
         Notify::Off => Ok(()),
@@ -190,12 +191,12 @@ pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     }
 }
 
-/// Asks the terminal for its ground. The answer comes as keys, if one comes (see `input`).
+/// Queries the terminal for its background. An answer, if any, arrives as keys (see `input`).
 pub(crate) fn ask_ground() -> io::Result<()> {
     write("\x1b]11;?\x1b\\")
 }
 
-/// A last net: nothing can end the sequence that a text stands in.
+/// A last safeguard: no text can end the escape sequence that contains it.
 fn quiet(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
@@ -206,8 +207,8 @@ fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// A panic of this thread gives the terminal back before its words are printed. A panic elsewhere must not touch the
-/// screen; whoever waits for that thread says what became of it, and the log has the words.
+/// On a panic of this thread, restores the terminal before the message is printed. A panic of another thread must not
+/// touch the screen; the thread that waits for it reports it, and the log has the message.
 pub(crate) fn guard_panics() {
     let before = std::panic::take_hook();
     let mine = std::thread::current().id();
@@ -226,12 +227,12 @@ pub(crate) fn guard_panics() {
     }));
 }
 
-/// The words of the last panic of another thread.
+/// The message of the last panic of another thread.
 pub(crate) fn last_panic() -> String {
     ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Copies a text: by the terminal where it is short enough, else into a file. Says which.
+/// Copies a text: through the terminal if it is short enough, else into a file. Reports which.
 pub(crate) fn copy(text: &str) -> String {
     if text.len() <= CLIPBOARD && INSIDE.load(Ordering::SeqCst) {
         let mut out = String::new();

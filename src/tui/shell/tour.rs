@@ -1,4 +1,4 @@
-//! The engine on which the tour runs, beside the person's own: starting it, telling the events of both apart, ending it.
+//! The engine on which the tour runs, beside the user's own: starting it, separating the events of both, ending it.
 //! Not for: the steps of the tour (`screens::tour`).
 
 use super::commands::{self, Line, RunCommand};
@@ -19,22 +19,22 @@ use std::{io, thread};
 
 /// An engine with a bundled conversation, in a store that is deleted with it.
 pub struct TourEngine {
-    /// Its door.
+    /// Its API.
     pub door: Box<dyn Door>,
-    /// What it tells.
+    /// Its events.
     pub events: Events,
-    /// Carries commands out on it.
+    /// Runs commands on it.
     pub commands: RunCommand,
-    /// Dropping this ends it.
+    /// The engine ends when this is dropped.
     pub engine: Box<dyn Any>,
 }
 
 /// Starts such an engine.
 pub type OpenTour = Box<dyn FnMut() -> Result<TourEngine, Failure>>;
 
-/// The person's own workbench, and the tour's engine, while the tour is shown.
+/// The user's own workbench and the tour's engine, while the tour is open.
 pub(crate) struct Outside {
-    /// Events of other tours are late ones.
+    /// Events with other numbers are late events of earlier tours.
     number: u64,
     door: Box<dyn Door>,
     commands: Sender<Line>,
@@ -95,14 +95,14 @@ impl Workbench {
         self.model.now = self.now();
         self.model.size = self.screen.size();
         let key = self.model.keys.key_of(Action::Tour).unwrap_or_else(|| "/tour".to_owned());
-        let text = format!("The tour is closed; nothing of it was saved. {key} opens it again.");
+        let text = format!("The tour is closed; nothing was saved. {key} opens it again.");
         self.model.status.say(Severity::Notice, text, self.model.now);
         terminal::mouse(self.model.facts.mouse)?;
         self.screen.clear()
     }
 
-    /// What of a message is for the workbench that is shown. What the person's own engine tells meanwhile goes to the
-    /// person's own workbench.
+    /// The part of a message that is for the displayed workbench. Events of the user's own engine go to the user's own
+    /// workbench meanwhile.
     pub(crate) fn sort(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {
@@ -129,7 +129,7 @@ impl Workbench {
         Ok(self.model.quit)
     }
 
-    /// What is not done while the tour is shown: it would write or read the person's files.
+    /// Commands that are not carried out during the tour: they would read or write the user's files.
     pub(crate) fn left_alone(&self, cmd: &Cmd) -> bool {
         self.outside.is_some()
             && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
@@ -144,7 +144,7 @@ impl Workbench {
     }
 }
 
-/// A workbench at the start of the tour, with the keys and the looks of the person's own.
+/// A workbench at the start of the tour, with the keys and the appearance of the user's own.
 fn begun(own: &Model) -> Model {
     let facts = Facts { first_start: false, demo: true, ..own.facts.clone() };
     Model {

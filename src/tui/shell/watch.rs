@@ -1,5 +1,5 @@
-//! Says when a file of the configuration was written, from a thread that sleeps in the kernel until then.
-//! Where there is no such service the workbench looks when its window gets the focus.
+//! Reports when a configuration file was written, from a thread that sleeps in the kernel until then. On systems
+//! without this service, the workbench checks when its window gets the focus.
 //! Not for: reading the files (`configuration`).
 
 #[cfg(target_os = "linux")]
@@ -19,11 +19,10 @@ mod linux {
     use std::thread;
     use std::time::Duration;
 
-    /// An editor writes in several steps; they are one.
+    /// An editor writes in several steps; they count as one change.
     const REST: Duration = Duration::from_millis(60);
 
-    /// Watches files of folders by their names, or all that end in `.toml` where none is named. Folders that are not there
-    /// are left out.
+    /// Watches files of folders by their names, or all `.toml` files if no name is given. Missing folders are skipped.
     pub(crate) fn watch(folders: Vec<(PathBuf, Vec<String>)>, to: Sender<Msg>) {
         let Ok(service) = inotify::init(CreateFlags::CLOEXEC) else { return };
         let wanted = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE;

@@ -1,5 +1,5 @@
-//! One stretch of Markdown as rows: headings, lists, quotes, tables, code, links and what else an answer holds.
-//! Not for: a text that still grows (`markdown`), or wrapping (`rich`).
+//! A block of Markdown as rows: headings, lists, quotes, tables, code, links, and other elements of an answer.
+//! Not for: a growing text (`markdown`), or wrapping (`rich`).
 
 use super::code::{CodeAt, CodeBlock};
 use super::rich::{RichText, safe_address};
@@ -11,10 +11,10 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Columns that words should have beside the marks of what they stand in.
+/// Minimum columns of text beside the marks of enclosing blocks.
 const LEAST: usize = 8;
 
-/// How Markdown is drawn.
+/// The style of rendered Markdown.
 #[derive(Clone, Debug)]
 pub struct MarkdownStyle {
     hint: Rc<str>,
@@ -28,7 +28,7 @@ pub struct MarkdownStyle {
 }
 
 impl MarkdownStyle {
-    /// With a theme's signs; nothing is folded.
+    /// The style with a theme's signs; nothing is folded.
     #[must_use]
     pub fn of(glyphs: &Glyphs) -> Self {
         let pipe = glyphs.pipe.trim_end();
@@ -38,13 +38,13 @@ impl MarkdownStyle {
         Self { hint: Rc::from(""), fold: 0, prose, rule: glyphs.rule, pipe, cross, folded, ellipsis }
     }
 
-    /// The same, with blocks of code folded that have more lines, and words that say how to open them.
+    /// Folds code blocks with more lines, with a hint how to expand them.
     #[must_use]
     pub fn folding(self, lines: usize, hint: &str) -> Self {
         Self { fold: lines, hint: Rc::from(hint), ..self }
     }
 
-    /// The same, with words in at most so many columns; code and tables take what there is.
+    /// Limits prose to this number of columns; code and tables use the full width.
     #[must_use]
     pub fn prose(self, columns: usize) -> Self {
         Self { prose: columns, ..self }
@@ -60,12 +60,12 @@ impl Default for MarkdownStyle {
     }
 }
 
-/// The kinds of Markdown that are read.
+/// The supported Markdown extensions.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// What rows stand in: a quote, an item of a list.
+/// An enclosing block: a quote or a list item.
 #[derive(Debug)]
 struct BlockContext {
     first: String,
@@ -74,7 +74,7 @@ struct BlockContext {
     fresh: bool,
 }
 
-/// A block of code while it is read.
+/// A code block while it is read.
 struct CodeBlockReader {
     fence: Rc<CodeBlock>,
     text: String,
@@ -256,7 +256,7 @@ impl<'a> Blocks<'a> {
         self.inks.last().and_then(|(_, link)| link.clone())
     }
 
-    /// Behind a link's words its address, unless those are the address.
+    /// Appends the address of a link to its text, unless the text is the address.
     fn link_ends(&mut self) {
         let link = self.link();
         self.inks.pop();
@@ -269,13 +269,13 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// A block begins: what stood before it in the same item is done.
+    /// Starts a block: ends the previous block in the same item.
     fn block(&mut self, at: &Range<usize>) {
         self.flush();
         self.gap(at.start);
     }
 
-    /// A blank row where the source has one before this place.
+    /// Adds a blank row if the source has one before this position.
     fn gap(&mut self, start: usize) {
         let first_here = self.inside.last().is_some_and(|inside| inside.fresh);
         if !first_here && blank_before(self.source, start) && self.rows.last().is_some_and(|row| !blank(row)) {
@@ -298,7 +298,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// An item or quote is done; one that held nothing still shows its mark.
+    /// An item or quote ends; an empty one still shows its mark.
     fn leave(&mut self) {
         if self.inside.last().is_some_and(|inside| inside.fresh) {
             self.put(Line::new());
@@ -306,7 +306,7 @@ impl<'a> Blocks<'a> {
         self.inside.pop();
     }
 
-    /// Columns that the marks take; none where they would leave no room for words.
+    /// Columns of the marks; 0 if they would leave no room for text.
     fn indent(&self) -> usize {
         let sum = self.inside.iter().map(|inside| width(&inside.rest)).sum();
         if sum + LEAST > self.room { 0 } else { sum }
@@ -316,7 +316,7 @@ impl<'a> Blocks<'a> {
         self.room - self.indent()
     }
 
-    /// A row with the marks of what it stands in before it.
+    /// Adds a row with the marks of its enclosing blocks.
     fn put(&mut self, row: Line) {
         if self.indent() == 0 {
             return self.put_narrow(row);
@@ -331,7 +331,7 @@ impl<'a> Blocks<'a> {
         self.rows.push(line);
     }
 
-    /// Without room for marks each stands once, before its first row or above it.
+    /// If there is no room for marks, each appears once, before its first row or above it.
     fn put_narrow(&mut self, row: Line) {
         let mut line = Line::new();
         for inside in self.inside.iter_mut().filter(|inside| inside.fresh) {
@@ -387,12 +387,12 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Columns of the bar before a row of code, where there is room for it.
+/// Columns of the bar before a row of code, if there is room.
 const BAR: usize = 2;
-/// Columns by which the rest of a long line of code stands further in.
+/// Indentation of continuation rows of a long line of code.
 const HANG: usize = 4;
 
-/// The rows of one whole line of code, sanitised.
+/// The rows of one complete line of code, sanitized.
 pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let place = fence.push(line);
     let bar = bar(look, room);
@@ -414,13 +414,13 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     rows
 }
 
-/// A row of code that is still being written, sanitised.
+/// A row of code that is still arriving, sanitized.
 pub(super) fn open_code_rows(line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let unknown = Rc::new(CodeBlock::new(""));
     code_rows(&unknown, line, look, room)
 }
 
-/// The row that names a block's language; none where its fence names none.
+/// The row with a block's language; `None` if its fence names none.
 pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Option<Line> {
     let info = info.trim();
     let bar = bar(look, room);
@@ -456,7 +456,7 @@ fn blank(row: &Line) -> bool {
     row.pieces.is_empty()
 }
 
-/// Whether the line before the one with this place holds nothing but the bars of a quote.
+/// Whether the line before this position contains nothing except the bars of a quote.
 pub(super) fn blank_before(source: &str, at: usize) -> bool {
     let Some(head) = source.get(..at) else { return false };
     let Some(end) = head.rfind('\n') else { return false };

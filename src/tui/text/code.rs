@@ -1,8 +1,8 @@
-//! Code in a text: its lines with a key each, and the colours that were worked out for lines by their keys.
-//! Not for: working colours out (`tui::shell::highlight`), or which style an ink has (`theme`).
+//! Code in a text: its lines, each with a key, and the highlighting computed for lines by their keys.
+//! Not for: computing the highlighting (`tui::shell::highlight`), or the style of an ink (`theme`).
 //!
-//! A line's key is a hash of its language, of all lines of its block before it, and of itself; so the colours of a block
-//! that grows stay, and the same block in another place or another width has them at once.
+//! A line's key is a hash of its language, of all lines of its block before it, and of the line itself. So the colors
+//! of a growing block stay, and the same block elsewhere or in another width has them at once.
 
 use super::Line;
 use crate::tui::theme::Ink;
@@ -12,21 +12,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Lines of a block that are coloured at most; what follows stays plain.
+/// Maximum number of highlighted lines of a block; the rest stays plain.
 const DEEPEST: usize = 5_000;
-/// A longer line stays plain, in bytes.
+/// Maximum length of a highlighted line, in bytes.
 const LONGEST: usize = 2_000;
-/// Lines whose colours are kept.
+/// Maximum number of lines with cached highlighting.
 const KEPT: usize = 40_000;
-/// Lines that are coloured beyond the ones that are seen.
+/// Lines highlighted beyond the visible ones.
 const AHEAD: usize = 60;
-/// Frames after which what did not come is asked for again.
+/// Frames after which missing highlighting is requested again.
 const PATIENCE: u64 = 600;
 
-/// Pieces of a line: the byte at which each ends, and its ink.
+/// Pieces of a line: the end of each in bytes, and its ink.
 pub type HighlightedLine = Arc<[(u32, Ink)]>;
 
-/// A block of code, as far as its lines are whole.
+/// A code block, up to its last complete line.
 #[derive(Debug, Default)]
 pub struct CodeBlock {
     language: String,
@@ -34,7 +34,7 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// A block in a language, as its fence names it.
+    /// A block in a language, as named by its fence.
     #[must_use]
     pub fn new(info: &str) -> Self {
         let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
@@ -42,7 +42,7 @@ impl CodeBlock {
         Self { language: word.to_lowercase(), lines: RefCell::default() }
     }
 
-    /// Adds a whole line. Returns its place where it can be coloured.
+    /// Adds a complete line. Returns its index if it can be highlighted.
     pub fn push(&self, line: &str) -> Option<usize> {
         let mut lines = self.lines.borrow_mut();
         if self.language.is_empty() || lines.len() >= DEEPEST {
@@ -74,14 +74,14 @@ impl HighlightCache {
     }
 }
 
-/// Where in a block of code a row of the screen stands.
+/// The position of a screen row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
     /// The block.
     pub fence: Rc<CodeBlock>,
-    /// Which of its lines.
+    /// The index of its line.
     pub line: usize,
-    /// The byte of that line at which the row begins.
+    /// The byte of that line at which the row starts.
     pub from: usize,
 }
 
@@ -99,18 +99,19 @@ impl PartialEq for CodeAt {
 
 impl Eq for CodeAt {}
 
-/// Lines to be coloured.
+/// Lines to highlight.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The language as the fence names it, in lower case.
+    /// The language as named by the fence, in lower case.
     pub language: String,
-    /// The block's lines with their keys, from its first on.
+    /// The block's lines with their keys, from the first one.
     pub lines: Vec<(u64, Arc<str>)>,
-    /// The first line whose colours are not known.
+    /// The first line without known highlighting.
     pub from: usize,
 }
 
-/// Colours of lines by their keys, the oldest dropped when there are too many, and what the last frame lacked.
+/// Highlighting of lines by their keys, with the oldest dropped when there are too many, and the lines that the last
+/// frame lacked.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
@@ -121,7 +122,7 @@ pub struct HighlightCache {
 }
 
 impl HighlightCache {
-    /// A row with its colours, when they are known; else they are noted as lacking.
+    /// A highlighted row, if its highlighting is known; otherwise it is recorded as missing.
     pub fn tinted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
         let key = at.key()?;
@@ -134,7 +135,7 @@ impl HighlightCache {
         None
     }
 
-    /// What the frame that was just drawn lacked, a job for each block.
+    /// The lines that the last frame lacked, one job per block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
         let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
@@ -159,10 +160,10 @@ impl HighlightCache {
         Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
-    /// Takes colours in. True when there are new ones.
-    pub fn put(&mut self, coloured: Vec<(u64, HighlightedLine)>) -> bool {
+    /// Adds highlighting. True if any of it is new.
+    pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
-        for (key, tints) in coloured {
+        for (key, tints) in colored {
             self.asked.remove(&key);
             if self.known.insert(key, tints).is_none() {
                 self.order.push_back(key);
@@ -177,20 +178,20 @@ impl HighlightCache {
         new
     }
 
-    /// Lines whose colours are known.
+    /// The number of lines with known highlighting.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether no colours are known.
+    /// Whether no highlighting is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 }
 
-/// The row with its code in colours; what is no code in it (a quote's bar, say) stays.
+/// The row with highlighted code; other parts, such as a quote's bar, are unchanged.
 fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;
@@ -227,34 +228,34 @@ mod tests {
     }
 
     #[test]
-    fn colours_come_by_key_and_survive_growth() {
+    fn colors_come_by_key_and_survive_growth() {
         let fence = Rc::new(CodeBlock::new("Rust,ignore"));
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
-        let mut colours = HighlightCache::default();
-        assert_eq!(colours.tinted(&first), None);
-        let jobs = colours.jobs();
+        let mut colors = HighlightCache::default();
+        assert_eq!(colors.tinted(&first), None);
+        let jobs = colors.jobs();
         assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
-        assert_eq!(colours.tinted(&first), None);
-        assert!(colours.jobs().is_empty(), "asked for once");
+        assert_eq!(colors.tinted(&first), None);
+        assert!(colors.jobs().is_empty(), "asked for once");
         let key = jobs[0].lines[0].0;
-        assert!(colours.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
+        assert!(colors.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
         let inks: Vec<(Ink, String)> =
-            colours.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
+            colors.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
         fence.push("x");
         let again = Rc::new(CodeBlock::new("rust"));
         again.push("let x = 1;");
-        assert!(colours.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
-        assert_eq!(colours.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
+        assert!(colors.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
+        assert_eq!(colors.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
         assert_eq!(CodeBlock::new("").push("x"), None);
         assert_eq!(CodeBlock::new("c").push(&"x".repeat(3_000)), None);
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut colours = HighlightCache::default();
-        colours.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
-        assert_eq!(colours.len(), KEPT);
+        let mut colors = HighlightCache::default();
+        colors.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
+        assert_eq!(colors.len(), KEPT);
     }
 }

@@ -1,15 +1,15 @@
-//! Addresses on the screen: which cells stand for which address.
-//! Not for: which addresses may be given to a terminal (`rich`), or giving them to it (`tui::shell::links`).
+//! Addresses on the screen: which cells belong to which address.
+//! Not for: which addresses are allowed (`rich`), or writing them to the terminal (`tui::shell::links`).
 //!
-//! A cell has no place for an address. Its underline colour, which nothing else here uses, holds a number, and this table
-//! says which address that is; so a cell whose address changed counts as changed and is drawn again.
+//! A cell has no field for an address. Its underline color, which is not used otherwise, contains a number, and this
+//! table maps the number to the address. So a cell whose address changed counts as changed and is drawn again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
-/// Addresses that are known at most.
+/// Maximum number of known addresses.
 const KNOWN: usize = 4_000;
 
 /// Addresses by number.
@@ -17,7 +17,7 @@ const KNOWN: usize = 4_000;
 pub struct Links(Rc<RefCell<HashMap<[u8; 3], Rc<str>>>>);
 
 impl Links {
-    /// The number of an address; none where another one has it.
+    /// The number of an address; `None` if another address has it.
     #[must_use]
     pub fn number(&self, address: &Rc<str>) -> Option<[u8; 3]> {
         let mut hasher = DefaultHasher::new();

@@ -1,5 +1,6 @@
-//! Markdown of a whole text, or of one that grows: what is closed is drawn once, only the last block is drawn again.
-//! Not for: the rows of one block (`blocks`), or colours of code (`code`).
+//! Markdown of a whole text or of a growing text: finished blocks are rendered once, and only the last block is
+//! rendered again.
+//! Not for: the rows of one block (`blocks`), or highlighting of code (`code`).
 
 pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
@@ -11,21 +12,21 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A last block with more bytes is closed before its end, so that what grows stays small.
+/// A last block with more bytes is ended early, so that the growing part stays small.
 const LARGE: usize = 16 << 10;
 
-/// Rows of texts.
+/// Renders texts as rows.
 #[derive(Debug)]
-pub struct Flow;
+pub struct TextRows;
 
-impl Flow {
+impl TextRows {
     /// The rows of a whole text.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
-    /// The rows of a whole text, drawn in a certain way.
+    /// The rows of a whole text, in a given style.
     #[must_use]
     pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
         let mut grown = GrowingText::new(room, ink, look);
@@ -35,13 +36,13 @@ impl Flow {
         rows
     }
 
-    /// The rows of a text that is no Markdown: wrapped, nothing else.
+    /// The rows of plain text, only wrapped.
     #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
-    /// The rows of a text shown so exactly that nothing is hidden.
+    /// The rows of a text shown verbatim, with nothing hidden.
     #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::exact(raw).as_str(), room, ink)
@@ -58,7 +59,7 @@ fn wrapped(safe: &str, room: usize, ink: Ink) -> Vec<Line> {
     out
 }
 
-/// A block of code whose end has not come.
+/// A code block whose end has not arrived.
 #[derive(Clone, Debug)]
 struct OpenFence {
     mark: char,
@@ -95,25 +96,25 @@ pub struct GrowingText {
     room: usize,
     ink: Ink,
     look: MarkdownStyle,
-    /// Everything before this byte is closed; here a line begins, unless it is the end.
+    /// Everything before this byte is final; a line starts here, unless it is the end.
     upto: usize,
     seen: usize,
     fence: Option<OpenFence>,
-    /// Rows of what is closed.
+    /// Rows of the final part.
     pub done: Rc<Vec<Line>>,
-    /// Rows of what may still change.
+    /// Rows of the part that may still change.
     pub open: Vec<Line>,
 }
 
 impl GrowingText {
-    /// Nothing yet, in so many columns.
+    /// An empty text, in this number of columns.
     #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
         Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
     }
 
-    /// Takes in the text so far; what was there before is still its beginning.
+    /// Updates the text; it must start with the previous text.
     pub fn feed(&mut self, text: &str) {
         if text.len() == self.seen {
             return;
@@ -133,7 +134,7 @@ impl GrowingText {
         }
     }
 
-    /// Whether the text ends before the place up to which rows are closed.
+    /// Whether the text ends before the final part does.
     #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
         !text.is_char_boundary(self.upto)
@@ -147,7 +148,7 @@ impl GrowingText {
         done.append(&mut rows);
     }
 
-    /// Whole lines of an open block of code; the last line is drawn again until it is whole.
+    /// Complete lines of an open code block; the last line is rendered again until it is complete.
     fn code(&mut self, text: &str) {
         let Some(fence) = self.fence.clone() else { return };
         let mut rows = Vec::new();
@@ -202,7 +203,7 @@ impl GrowingText {
         self.part(text, from);
     }
 
-    /// A blank row between what is closed and what is open, where the source has one.
+    /// A blank row between the final and the open part, if the source has one.
     fn part(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
@@ -241,15 +242,15 @@ impl GrowingText {
     }
 }
 
-/// Where the outermost blocks of a stretch stand.
+/// The positions of the outermost blocks of a text.
 #[derive(Default)]
 struct BlockOffsets {
     tops: Vec<Range<usize>>,
-    /// Where the items of the last list begin, if the last block is one.
+    /// The positions of the items of the last list, if the last block is a list.
     items: Vec<usize>,
-    /// The last block is words, in which a line end may be a cut.
+    /// The last block is prose, in which a line end may be a split point.
     words: Option<usize>,
-    /// The last block is fenced code, with these words behind its fence.
+    /// The last block is fenced code, with this text after its fence.
     open_code: Option<String>,
 }
 
@@ -287,7 +288,7 @@ impl BlockOffsets {
         parts
     }
 
-    /// Where a last block that is too large may be cut.
+    /// The position at which a last block that is too large can be split.
     fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
         if size <= LARGE {
             return None;
@@ -302,13 +303,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn plain(text: &str, room: usize) -> Vec<String> {
-        Flow::all(text, room, Ink::Text).iter().map(Line::plain).collect()
+        TextRows::all(text, room, Ink::Text).iter().map(Line::plain).collect()
     }
 
     #[test]
     fn code_stays_and_lists_hang() {
         let text = "# Head\n- one two three four\n```rust\nfn  x() {}\n```\nafter";
-        let rows = Flow::all(text, 12, Ink::Text);
+        let rows = TextRows::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["# Head", "- one two", "  three four", "│ rust", "│ fn  x() {}", "after"]);
         assert_eq!(rows[0].pieces[1].ink, Ink::Heading);
@@ -319,7 +320,7 @@ mod tests {
 
     #[test]
     fn code_and_strong_words_stand_out() {
-        let rows = Flow::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
+        let rows = TextRows::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
         let inks: Vec<(Ink, &str)> = rows[0].pieces.iter().map(|p| (p.ink, p.text.as_str())).collect();
@@ -329,7 +330,8 @@ mod tests {
 
     #[test]
     fn lists_quotes_and_rules() {
-        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] open\n- [x] done";
+        let text = "1. one\n2. two\n   - deep\n     more\n\n   after\n10. ten\n\n> quoted\n> > twice\n\n---\n- [ ] \
+            open\n- [x] done";
         let want = [
             "1. one",
             "2. two",
@@ -368,8 +370,11 @@ mod tests {
 
     #[test]
     fn links_show_their_address() {
-        let rows =
-            Flow::all("[docs](https://a.example/x) and https://b.example. [bad](javascript:x) <m@x.de>", 90, Ink::Text);
+        let rows = TextRows::all(
+            "[docs](https://a.example/x) and https://b.example. [bad](javascript:x) <m@x.de>",
+            90,
+            Ink::Text,
+        );
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["docs (https://a.example/x) and https://b.example. bad (javascript:x) m@x.de"]);
         let links: Vec<(&str, Option<&str>)> = rows[0]
@@ -402,7 +407,7 @@ mod tests {
     fn long_code_folds() {
         let code = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let look = MarkdownStyle::default().folding(40, ", z");
-        let rows = Flow::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
+        let rows = TextRows::drawn(&format!("```\n{code}```\nend"), 40, Ink::Text, look);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain.len(), 22, "{plain:?}");
         assert_eq!(plain[20], "▸ 80 more lines of code, z");
@@ -423,8 +428,9 @@ mod tests {
 
     #[test]
     fn piece_by_piece_is_the_same_as_at_once() {
-        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\nend\n```\nopen";
-        let whole = Flow::all(text, 20, Ink::Text);
+        let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 \
+            |\n\nend\n```\nopen";
+        let whole = TextRows::all(text, 20, Ink::Text);
         for step in [1, 2, 3, 7, 20] {
             let cuts: Vec<usize> = (0..text.len()).step_by(step).collect();
             assert_eq!(grown(text, &cuts, 20), whole, "by {step}");
@@ -440,7 +446,7 @@ mod tests {
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
     }
 
-    /// Pieces of which odd Markdown is made.
+    /// Fragments of unusual Markdown.
     fn piece() -> impl Strategy<Value = String> {
         let bits = [
             "# ",
@@ -491,7 +497,7 @@ mod tests {
         #[test]
         fn any_text_fits_and_is_safe(parts in proptest::collection::vec(piece(), 0..60), room in 1usize..70, fold in 0usize..4) {
             let text = parts.concat();
-            for row in Flow::drawn(&text, room, Ink::Text, MarkdownStyle::default().folding(fold, "; z opens")) {
+            for row in TextRows::drawn(&text, room, Ink::Text, MarkdownStyle::default().folding(fold, "; z opens")) {
                 prop_assert!(row.width() <= room, "{:?} is {} wide, the room is {room}", row.plain(), row.width());
                 prop_assert!(!row.plain().chars().any(char::is_control), "{:?}", row.plain());
                 let safe = Safe::line(&row.plain());
@@ -512,7 +518,8 @@ mod tests {
 
         #[test]
         fn words_stay(words in proptest::collection::vec("[a-z]{1,12}", 1..30), room in 12usize..60) {
-            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` **{word}**\n")).collect::<Vec<_>>().concat();
+            let text = words.iter().map(|word| format!("- {word}\n\n  `{word}` \
+                **{word}**\n")).collect::<Vec<_>>().concat();
             let shown: String = plain(&text, room).concat().replace(' ', "");
             for word in words {
                 prop_assert!(shown.contains(&word));

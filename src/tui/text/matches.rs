@@ -1,4 +1,4 @@
-//! The places of a text in rows, also where a row ends inside of it.
+//! The positions of a text in rows, including matches across row ends.
 //! Not for: which messages have a match (`chat::model::search`).
 
 use super::{Line, width};
@@ -15,14 +15,14 @@ pub struct MatchPart {
     pub columns: Range<usize>,
 }
 
-/// Rows that are searched: without those that introduce a text, such as its folded reasoning.
+/// Searchable rows: without those that introduce a text, such as its folded reasoning.
 fn searched(rows: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
     let leads = |row: &Line| !row.pieces.is_empty() && row.pieces.iter().all(|piece| piece.ink == Ink::Dim);
     let first = rows.iter().position(|row| !leads(row)).unwrap_or(rows.len());
     rows.iter().enumerate().skip(first)
 }
 
-/// The words of rows, without the lines and bars around them. Rows are joined by a space.
+/// The text of rows, without the lines and bars around it. Rows are joined by a space.
 #[must_use]
 pub fn words(rows: &[Line]) -> String {
     let mut out = String::new();
@@ -33,8 +33,8 @@ pub fn words(rows: &[Line]) -> String {
     out
 }
 
-/// Where `query` is in rows, from the top; `fold` makes one character of both comparable, and `query` was made so before.
-/// A run of white space, or the end of a row, counts as one space.
+/// The matches of `query` in rows, from the top; `fold` makes a character comparable, and `query` is already in that
+/// form. A run of white space, or the end of a row, counts as one space.
 #[must_use]
 pub fn find(rows: &[Line], query: &str, fold: fn(char) -> char) -> Vec<Vec<MatchPart>> {
     let mut text = String::new();

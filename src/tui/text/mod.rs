@@ -1,5 +1,5 @@
-//! Text on its way to the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers and times.
-//! Not for: where it is drawn (`view`). Everything here is made from sanitised text only.
+//! Text for the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers, and times.
+//! Not for: its position (`view`). Everything here is made from sanitized text only.
 
 mod blocks;
 pub mod code;
@@ -19,11 +19,11 @@ use unicode_width::UnicodeWidthStr;
 /// A piece of one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// What it means.
+    /// Its role.
     pub ink: Ink,
-    /// The words, sanitised.
+    /// The text, sanitized.
     pub text: String,
-    /// The address that they stand for, fit for a terminal.
+    /// Its address, valid for a terminal.
     pub link: Option<Rc<str>>,
 }
 
@@ -32,9 +32,9 @@ pub struct Piece {
 pub struct Line {
     /// Its pieces from left to right.
     pub pieces: Vec<Piece>,
-    /// The code that it shows, where that can have colours.
+    /// Its position in a code block, if it can be highlighted.
     pub code: Option<code::CodeAt>,
-    /// It is a row of a block of code, which has a background of its own.
+    /// It is a row of a code block, which has its own background.
     pub shaded: bool,
 }
 
@@ -45,32 +45,32 @@ impl Line {
         Self::default()
     }
 
-    /// A line of one piece; the text is sanitised here.
+    /// A line of one piece; the text is sanitized here.
     #[must_use]
     pub fn of(ink: Ink, raw: &str) -> Self {
         Self::new().with(ink, raw)
     }
 
-    /// Adds a piece; the text is sanitised here.
+    /// Adds a piece; the text is sanitized here.
     #[must_use]
     pub fn with(mut self, ink: Ink, raw: &str) -> Self {
         self.push(ink, raw);
         self
     }
 
-    /// Adds a piece; the text is sanitised here.
+    /// Adds a piece; the text is sanitized here.
     pub fn push(&mut self, ink: Ink, raw: &str) {
         self.push_safe(ink, Safe::line(raw).as_str());
     }
 
-    /// Adds a piece of text that was sanitised before.
+    /// Adds a piece of sanitized text.
     pub(crate) fn push_safe(&mut self, ink: Ink, text: &str) {
         if !text.is_empty() {
             self.pieces.push(Piece { ink, text: text.to_owned(), link: None });
         }
     }
 
-    /// The line with another behind it.
+    /// Appends another line.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
@@ -83,7 +83,7 @@ impl Line {
         self.pieces.iter().map(|piece| width(&piece.text)).sum()
     }
 
-    /// Its words without inks.
+    /// Its text without inks.
     #[must_use]
     pub fn plain(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
@@ -100,13 +100,13 @@ impl Line {
     }
 }
 
-/// Columns that a text takes, the way it will be drawn: grapheme by grapheme.
+/// Columns of a text as drawn: grapheme by grapheme.
 #[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// At most `room` columns of sanitised text, with `ellipsis` where it was cut.
+/// At most `room` columns of sanitized text, with `ellipsis` where it was cut.
 #[must_use]
 pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     let safe = Safe::line(raw);
@@ -139,13 +139,13 @@ pub fn short(n: u64) -> String {
     crate::domain::call::tokens::short(n)
 }
 
-/// Thousandths with two digits behind the point: `16.30`.
+/// Thousandths with two digits after the point: `16.30`.
 #[must_use]
 pub fn thousandths(n: i32) -> String {
     format!("{:.2}", f64::from(n) / 1_000.0)
 }
 
-/// Millionths of a dollar as people read them: `$0.0011`, `$1.20`.
+/// Millionths of a dollar in readable form: `$0.0011`, `$1.20`.
 #[must_use]
 pub fn money(micro: u64) -> String {
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
@@ -159,7 +159,7 @@ pub fn money(micro: u64) -> String {
     }
 }
 
-/// A duration as people read it: `12 ms`, `3.4 s`, `2 min`.
+/// A duration in readable form: `12 ms`, `3.4 s`, `2 min`.
 #[must_use]
 pub fn duration(ms: u64) -> String {
     match ms {
@@ -169,14 +169,14 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// An estimated cost: `≈ $0.0011`. A cost below the smallest that is shown says so by itself.
+/// An estimated cost: `≈ $0.0011`. A cost below the smallest displayed amount includes `<`.
 #[must_use]
 pub fn about_money(about: &str, micro: u64) -> String {
     let cost = money(micro);
     if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
 }
 
-/// `19 %`, and `<1 %` of what is not nothing.
+/// `19 %`, and `<1 %` for a small share above zero.
 #[must_use]
 pub fn percent(part: u32, whole: u32) -> String {
     match u64::from(part) * 100 / u64::from(whole.max(1)) {

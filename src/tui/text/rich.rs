@@ -1,5 +1,5 @@
-//! Words with inks and links of their own, wrapped without losing either.
-//! Not for: where the words come from (`blocks`).
+//! Text with inks and links, wrapped without losing either.
+//! Not for: the source of the text (`blocks`).
 
 use super::{Line, Piece, wrap};
 use crate::domain::base::safe_text::Safe;
@@ -7,10 +7,10 @@ use crate::tui::theme::Ink;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Longest address that is given to a terminal.
+/// Maximum length of an address for the terminal.
 const LONGEST: usize = 1_500;
 
-/// Words, sanitised, and which of them have an ink or a link of their own.
+/// Sanitized text, and which parts of it have their own ink or link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RichText {
     pub(super) text: String,
@@ -25,7 +25,7 @@ struct Run {
 }
 
 impl RichText {
-    /// Adds raw words; line ends in them stay only when they are pushed by [`RichText::next_line`].
+    /// Adds raw text; line ends are kept only if they are added by [`RichText::next_line`].
     pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
         self.push_safe(Safe::line(raw).as_str(), ink, to);
     }
@@ -54,7 +54,7 @@ impl RichText {
         }
     }
 
-    /// Makes links of addresses that stand in the words as they are.
+    /// Makes links of addresses in the text.
     pub(super) fn find_addresses(&mut self) {
         if !self.text.contains("://") {
             return;
@@ -80,7 +80,7 @@ impl RichText {
         *self = fresh;
     }
 
-    /// The words in lines of at most `room` columns; what has no ink of its own has this one.
+    /// The text in lines of at most `room` columns; parts without their own ink have this one.
     pub(super) fn lines(&self, room: usize, ink: Ink) -> Vec<Line> {
         let mut out = Vec::new();
         let mut start = 0;
@@ -121,7 +121,7 @@ impl RichText {
     }
 }
 
-/// The places of http and https addresses in words.
+/// The positions of http and https addresses in a text.
 fn addresses(words: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -149,7 +149,7 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// An address that may be given to a terminal as one: of a web page or mailbox, without anything but visible ASCII.
+/// A valid address for a terminal: of a web page or mailbox, with visible ASCII only.
 pub(super) fn safe_address(raw: &str) -> Option<Rc<str>> {
     let lower = raw.get(..8.min(raw.len()))?.to_ascii_lowercase();
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));

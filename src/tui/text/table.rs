@@ -1,4 +1,5 @@
-//! A table as rows: columns as wide as they need or as there is room for, cells wrapped, never wider than the room.
+//! A table as rows: columns as wide as they need or as the width allows, with wrapped cells, never wider than the given
+//! width.
 //! Not for: reading a table from Markdown (`blocks`).
 
 use super::rich::RichText;
@@ -6,10 +7,10 @@ use super::{Line, width};
 use crate::tui::theme::Ink;
 use pulldown_cmark::Alignment;
 
-/// Columns under which no column of a table is squeezed; below, the table becomes a list.
+/// The minimum width of a column; below it, the table becomes a list.
 const NARROWEST: usize = 5;
 
-/// Columns that a word of a table needs at most; a longer one, such as an address, is broken.
+/// The maximum width reserved for a word; a longer word, such as an address, is broken.
 const LONGEST_WORD: usize = 24;
 
 /// A table while it is read.
@@ -19,7 +20,7 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<RichText>>,
 }
 
-/// The signs that a table is drawn with.
+/// The characters of a table's borders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableBorders {
     pub(super) pipe: &'static str,
@@ -38,7 +39,7 @@ impl Table {
         }
     }
 
-    /// How wide each column is; none when there is not room enough for a grid.
+    /// The width of each column; `None` if there is no room for a grid.
     fn widths(&self, columns: usize, room: usize) -> Option<Vec<usize>> {
         let mut natural = vec![1; columns];
         for row in &self.rows {
@@ -71,7 +72,7 @@ impl Table {
         Some(widths)
     }
 
-    /// The columns without which a word of a cell would be broken; a very long word may be.
+    /// The column widths at which no word is broken, except very long words.
     fn least(&self, natural: &[usize]) -> Vec<usize> {
         let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(NARROWEST)).collect();
         for row in &self.rows {
@@ -124,7 +125,7 @@ impl Table {
         line
     }
 
-    /// Each row as `heading: cell` lines, where a grid has no room.
+    /// Each row as `heading: cell` lines, if a grid does not fit.
     fn list(&self, room: usize) -> Vec<Line> {
         let mut out = Vec::new();
         let Some((heads, rows)) = self.rows.split_first() else { return out };

@@ -1,10 +1,10 @@
-//! Soft wrapping: a logical line becomes rows, none wider than the room there is, broken at spaces where possible.
+//! Soft wrapping: breaks a logical line into rows within the given width, at spaces where possible.
 //! Not for: inks and Markdown (`markdown`).
 
 use super::width;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Breaks one sanitised line (without line ends) into rows of at most `room` columns. The rows after the first are
+/// Breaks one sanitized line (without line ends) into rows of at most `room` columns. The rows after the first are
 /// `indent` columns narrower; the caller puts them there. A grapheme wider than the room is shown as `?`.
 #[must_use]
 pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
@@ -21,7 +21,7 @@ pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     rows.rows
 }
 
-/// How many columns the rows after the first may be indented at this width.
+/// The maximum indentation of continuation rows at this width.
 #[must_use]
 pub fn usable_indent(room: usize, indent: usize) -> usize {
     if indent + 8 > room { 0 } else { indent }
@@ -75,8 +75,8 @@ impl LineWrapper {
         }
     }
 
-    /// What stands directly before the next word without a space goes to the new row too: an opening quote or bracket, or
-    /// the word that a comma or full stop follows.
+    /// Moves the text directly before the next word to the new row too if there is no space in between: an opening
+    /// quote or bracket, or the word before a comma or period.
     fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];
@@ -121,7 +121,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_wider_than_the_room(raw in "(\\PC|[ a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
+        fn never_wider_than_the_room(raw in "(\\PC|[ \
+            a-z]|[日本🙂é\u{301}👩‍👩‍👧🇩🇪]){0,80}", room in 1usize..60, indent in 0usize..9) {
             let line = Safe::line(&raw);
             for (at, row) in rows(line.as_str(), room, indent).iter().enumerate() {
                 let limit = if at == 0 { room } else { room - usable_indent(room, indent) };

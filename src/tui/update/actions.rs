@@ -1,5 +1,5 @@
-//! The table of actions: one line for each, so that an action that nothing handles does not compile.
-//! Not for: which key means which action (`config::keys`), or what an action does in detail (`chat`, `screens`).
+//! The table of actions: one line for each, so that an unhandled action does not compile.
+//! Not for: the keys of actions (`config::keys`), or the details of an action (`chat`, `screens`).
 
 use super::effects::send;
 use super::{leave, open, panes, settings, travel};
@@ -186,8 +186,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
-        A::Capsules => summaries::update::shelf(model, out),
-        A::TakeBack => summaries::update::take_back(model, out),
+        A::Capsules => summaries::update::open_list(model, out),
+        A::TakeBack => summaries::update::undo_summary(model, out),
         A::Redraft => summaries::update::ask_to_redraft(model, out),
         A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),
         A::RejectDraft => summaries::update::decide(model, DraftDecision::Reject, out),

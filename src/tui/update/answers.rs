@@ -1,8 +1,8 @@
-//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket is
-//! dropped.
-//! Not for: what answers change (each family's `answered`), or events that come by themselves (`engine`).
+//! The table of answers: each goes to the part of the screen whose request it answers. An answer to an unknown ticket
+//! is dropped.
+//! Not for: the effect of answers (each family's `answered`), or unrequested events (`engine`).
 
-use super::effects::said;
+use super::effects::show_answer;
 use super::{session, settings};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Ticket};
@@ -15,7 +15,7 @@ use crate::tui::screens::{
     traces, usage, what_if,
 };
 
-/// Hands an answer to the family of its request.
+/// Passes an answer to the family of its request.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(pending) = model.requests.pending.remove(&ticket.0) else { return };
@@ -42,6 +42,6 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         Pending::Summary(pending) => summaries::update::answered(model, pending, result, out),
         Pending::Tools(pending) => tools::update::answered(model, ticket, pending, result, out),
         Pending::Trace(pending) => traces::update::answered(model, pending, result, out),
-        Pending::Act => said(model, result),
+        Pending::Act => show_answer(model, result),
     }
 }

@@ -1,5 +1,5 @@
-//! What any part of the update may do: send a request, report a failure, run an action afterwards.
-//! Not for: what an action does (`actions`).
+//! Effects available to every part of the update: sending a request, reporting a failure, running an action afterward.
+//! Not for: the details of an action (`actions`).
 
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, Ticket};
@@ -9,7 +9,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 
-/// Sends a request to the engine and remembers what its answer is for. Returns the number of its ticket.
+/// Sends a request to the engine and records the purpose of its answer. Returns the number of its ticket.
 pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &mut Vec<Cmd>) -> u64 {
     let ticket = model.requests.add(pending);
     out.push(Cmd::Send(Ticket(ticket), request));
@@ -21,11 +21,11 @@ pub(crate) fn trouble(model: &mut Model, failure: &Failure) {
     model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }
 
-/// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one has to be placed: screens
-/// take the answers that they wait for before they come here, and what the rest changed arrives as events.
+/// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one must be assigned:
+/// screens handle the answers that they wait for earlier, and other changes arrive as events.
 #[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::match_same_arms, reason = "a table, in groups")]
-pub(crate) fn said(model: &mut Model, result: Result<Answer, Failure>) {
+pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
     use Answer as A;
     let answer = match result {
         Ok(answer) => answer,
@@ -51,8 +51,8 @@ pub(crate) fn said(model: &mut Model, result: Result<Answer, Failure>) {
     }
 }
 
-/// Runs an action after the current message has been handled. Screens use it, so that they need not know the table of
-/// actions.
+/// Runs an action after the current message has been handled. Screens use it, so that they do not depend on the table
+/// of actions.
 pub(crate) fn run_next(model: &mut Model, action: Action) {
     model.input.next_actions.push_back(action);
 }

@@ -1,4 +1,4 @@
-//! Events of the engine, and what they change in the model.
+//! Events of the engine, and their effect on the model.
 //! Not for: answers to requests (`answers`).
 
 use super::answers;
@@ -24,7 +24,7 @@ use crate::tui::screens::summaries::model::PendingSummary;
 use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
-/// Takes a report of an engine.
+/// Handles a report of an engine.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
     match msg {
@@ -91,7 +91,7 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
         }
         TurnEvent::Closed { branch, draft, failure } => closed(model, branch, draft, failure, out),
         TurnEvent::BranchRun(record) => raced(model, *record),
-        TurnEvent::Aside(view) => screens::aside::update::came(model, *view),
+        TurnEvent::Aside(view) => screens::aside::update::arrived(model, *view),
     }
 }
 
@@ -100,7 +100,7 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
         ToolEvent::Trace(trace) => trace_came(model, *trace),
         ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
-        ToolEvent::Approval { branch, pending } => screens::approval::update::came(model, branch, pending),
+        ToolEvent::Approval { branch, pending } => screens::approval::update::arrived(model, branch, pending),
         ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
         ToolEvent::ServersChanged => screens::tools::update::changed(model, out),
     }
@@ -115,7 +115,7 @@ fn summary(model: &mut Model, event: SummaryEvent) {
         SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
             update_modules::goes_on(model, branch, &path, files, tokens);
         }
-        SummaryEvent::Draft { branch, draft } => screens::summaries::update::came(model, branch, draft),
+        SummaryEvent::Draft { branch, draft } => screens::summaries::update::arrived(model, branch, draft),
     }
 }
 
@@ -124,7 +124,7 @@ fn indexing(model: &mut Model, event: IndexingEvent) {
     match event {
         IndexingEvent::Messages { done, total } => ask::indexing(model, done, total),
         IndexingEvent::Vectors { made, total } => {
-            model.status.report("embedding", format!("embedding {made} of {total}"), model.now);
+            model.status.report("embedding", format!("embedding messages, {made} of {total}"), model.now);
         }
         IndexingEvent::Code { done, files, .. } => coding(model, done as u64, files as u64),
     }
@@ -233,7 +233,7 @@ fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether the head of a branch is another answer than before.
+/// Whether the head of a branch is a different answer than before.
 fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
     let Some(session) = &model.session else { return false };
     let head = session.find(id).and_then(|branch| branch.head).filter(|head| Some(*head) != before);
@@ -328,7 +328,7 @@ fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
     }
 }
 
-/// Notifies a person who looks at another window that a long turn has ended.
+/// Notifies a user who looks at another window that a long turn has ended.
 fn notify(model: &Model, branch: BranchId, failed: bool, out: &mut Vec<Cmd>) {
     let Some(live) = model.live.get(&branch).filter(|_| model.away) else { return };
     if live.seconds(model.now) < u64::from(model.display.settings.notify_after) {

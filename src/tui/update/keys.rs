@@ -1,5 +1,5 @@
 //! Keys: each runs the action that the key table names, or goes into the text that is being typed.
-//! Not for: which action does what (`actions`).
+//! Not for: the action of each key (`actions`).
 
 use super::actions;
 use crate::tui::chat::update::typing::text_input;
@@ -11,7 +11,7 @@ use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::screen::Screen;
 
-/// Takes a key, a paste, or the mouse.
+/// Handles a key, a paste, or the mouse.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn input(model: &mut Model, input: Input, out: &mut Vec<Cmd>) {
     match input {
@@ -41,7 +41,7 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether a letter beside an unsent message waits for a second press, which is said then.
+/// Whether a letter beside an unsent message waits for a second press, which is then reported.
 fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     let approval = model.layers.on::<ApprovalScreen>();
     let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
@@ -67,7 +67,7 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     waits
 }
 
-/// What is said about a letter that waits.
+/// The topic of the notice about a waiting letter.
 const LETTER: &str = "letter";
 
 fn takes_text(model: &Model) -> bool {
@@ -94,7 +94,7 @@ fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles a key of a sequence of several keys. False when it belongs to none.
+/// Handles a key of a key sequence. False if it belongs to none.
 fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
     let first = model.input.sequence.is_empty();
     if !first && chord == Chord::plain(Key::Esc) {

@@ -1,5 +1,5 @@
-//! Esc and Ctrl+C: what they leave, stop, take back or clear.
-//! Not for: questions before the program ends (`chat::update::quit`).
+//! Esc and Ctrl+C: what they close, stop, or clear.
+//! Not for: the question before the program ends (`chat::update::quit`).
 
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
-/// The longest time between two presses that belong together, in milliseconds.
+/// The maximum time between two related presses, in milliseconds.
 const TWICE: u64 = 1_500;
 
 /// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
@@ -36,7 +36,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.close_list() {
         return;
     }
-    if take_back(model, out) || queueing::take_back(model) {
+    if cancel_waiting(model, out) || queueing::unqueue_last(model) {
         return;
     }
     if model.composer.end_edit() {
@@ -58,8 +58,8 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     tour::update::leave(model, out);
 }
 
-/// Cancels a call that waits for its plan. The answer to the call says so.
-fn take_back(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+/// Cancels a call that waits for its plan. The answer to the call reports it.
+fn cancel_waiting(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
@@ -88,12 +88,12 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     if !model.composer.is_empty() {
         if !model.composer.end_edit() {
-            model.composer.put_by();
+            model.composer.move_to_history();
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
         let when = if model.facts.demo { "" } else { ", also after a restart" };
-        model.status.report("cleared", format!("Cleared. {key} brings the text back{when}."), model.now);
+        model.status.report("cleared", format!("Cleared. {key} restores the text{when}."), model.now);
         model.plan.touch(model.now);
         return;
     }

@@ -59,21 +59,21 @@ fn tick(model: &mut Model, now: u64) {
     model.now = model.now.max(now);
     model.status.pass(model.now);
     ask::tell_that_it_waits(model);
-    screens::tree::update::sift(model);
+    screens::tree::update::continue_filter(model);
 }
 
-/// Takes the result of a command.
+/// Handles the result of a command.
 #[deny(clippy::wildcard_enum_match_arm)]
 fn finish(model: &mut Model, done: Done) {
     match done {
-        Done::Printed(line, printed) => printed::came(model, &line, printed),
+        Done::Printed(line, printed) => printed::arrived(model, &line, printed),
         Done::Copied(how) => model.status.say(Severity::Notice, how, model.now),
         Done::Saved(path, result) => quit::saved(model, path, result),
         Done::Edited(result) => composing::edited(model, result),
     }
 }
 
-/// The first commands: open the session, and look for servers where nothing is set up.
+/// The first commands: open the session, and look for servers if nothing is configured.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
     send(
@@ -91,7 +91,7 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
     out
 }
 
-/// Asks for the contents that a frame lacks, unless they were asked for already.
+/// Requests the missing contents of a frame, unless they were already requested.
 fn ask_for_missing(model: &mut Model, nodes: &[NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {

@@ -10,7 +10,7 @@ use crate::tui::model::list::shift;
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
 use crate::tui::msg::{Cmd, FileCmd};
 
-/// The longest time between the clicks of a double click, in milliseconds.
+/// The maximum time between the clicks of a double click, in milliseconds.
 const DOUBLE: u64 = 400;
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {

@@ -1,5 +1,5 @@
 //! Enter and renaming in the panes of the chat.
-//! Not for: what screens do with Enter (each screen's `update`).
+//! Not for: Enter in screens (each screen's `update`).
 
 use crate::tui::chat::update::{acts, branches};
 use crate::tui::model::Model;

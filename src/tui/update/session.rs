@@ -1,7 +1,7 @@
 //! The open session: opened, forked, switched to another branch.
 //! Not for: events that change it (`engine`).
 
-use super::effects::{said, send};
+use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
@@ -15,7 +15,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::search;
 
-/// Takes the answers to requests about the session and its branches.
+/// Handles the answers to requests about the session and its branches.
 pub(super) fn answered(
     model: &mut Model,
     pending: SessionPending,
@@ -31,14 +31,14 @@ pub(super) fn answered(
                 model.refresh();
             }
         }
-        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => said(model, result),
+        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => show_answer(model, result),
     }
 }
 
-/// Goes to a new fork, selects the message that it was made for, and sends its draft.
+/// Switches to a new fork, selects the message for which it was created, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
-    branches::stand_on(model, branch, true);
+    branches::switch_to(model, branch, true);
     let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {

@@ -1,7 +1,7 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
 //! Not for: the arrangement of the panes (`panes`).
 
-use super::effects::{said, send};
+use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use crate::tui::chat::update::folder;
@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, ConfigMsg, FileCmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 
-/// Takes a configuration that was read again or written.
+/// Handles a configuration that was read again or written.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
     match msg {
@@ -23,7 +23,7 @@ pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the answers to requests about the program.
+/// Handles the answers to requests about the program.
 pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (ProgramPending::Reload(asked), Ok(Answer::Done(text))) => {
@@ -33,9 +33,9 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             }
         }
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
-        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::came(model, card.as_deref()),
+        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
         (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
-            said(model, result);
+            show_answer(model, result);
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn themes(model: &mut Model) {
     model.layers.push(picker);
 }
 
-/// Chooses a theme and has it written to the configuration.
+/// Chooses a theme and writes it to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();

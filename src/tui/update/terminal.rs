@@ -5,7 +5,7 @@ use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, FileCmd, ProcessMsg, TerminalMsg};
 use crate::tui::screens::tour;
 
-/// Takes a change of the terminal.
+/// Handles a change of the terminal.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) {
     match msg {
@@ -23,7 +23,7 @@ pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) 
     }
 }
 
-/// Takes a signal or a request of the shell.
+/// Handles a signal or a request of the shell.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn process(model: &mut Model, msg: ProcessMsg, out: &mut Vec<Cmd>) {
     match msg {

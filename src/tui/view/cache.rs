@@ -1,4 +1,4 @@
-//! Wrapped rows that were worked out before, the longest unseen dropped when there are too many.
+//! A cache of wrapped rows; when it is full, it drops the least recently shown rows.
 //! Not for: deciding what is drawn.
 
 use crate::domain::base::hash::Hash;
@@ -10,21 +10,21 @@ use crate::tui::text::markdown::GrowingText;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Rows kept at most.
+/// Maximum number of cached rows.
 const LIMIT: usize = 120_000;
 
-/// What rows were worked out from.
+/// The source of cached rows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum CacheKey {
-    /// A message's body: content, whether opened.
+    /// A message's body: its content, and whether it is expanded.
     Body(NodeId, Option<Hash>, bool),
     /// A text by its hash.
     Text(Hash, bool),
-    /// A text by its place in memory and its length (for what is too long to hash each frame).
+    /// A text by its address and its length (for texts that are too long to hash for each frame).
     Held(usize, usize),
 }
 
-/// The words that come, as rows as far as their blocks are closed.
+/// The arriving text as rows, up to its last finished block.
 #[derive(Debug)]
 pub(crate) struct GrowingRows {
     pub(crate) run: Option<RunId>,
@@ -35,18 +35,18 @@ pub(crate) struct GrowingRows {
 /// Rows, and the frame in which they were last drawn.
 type Held = (Rc<Vec<Line>>, u64);
 
-/// Rows by what they were worked out from, and the width.
+/// Rows by their source and width.
 #[derive(Debug, Default)]
 pub struct Cache {
     held: HashMap<(CacheKey, u16), Held>,
     rows: usize,
     frame: u64,
     pub(crate) growing: Option<GrowingRows>,
-    /// Colours of code.
-    pub colours: HighlightCache,
-    /// Addresses that are given to the terminal, where it takes them.
+    /// Highlighting of code.
+    pub colors: HighlightCache,
+    /// Hyperlinks, if the terminal supports them.
     pub links: Option<Links>,
-    /// How often rows had to be worked out, for tests.
+    /// How often rows had to be computed, for tests.
     pub misses: u64,
 }
 
@@ -55,7 +55,7 @@ impl Cache {
         self.frame += 1;
     }
 
-    /// The rows, worked out now if they are not held.
+    /// The rows, computed if they are not cached.
     pub(crate) fn rows(&mut self, of: CacheKey, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
         let key = (of, width);

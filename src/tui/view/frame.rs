@@ -1,5 +1,5 @@
 //! Draws one frame: the panes of the chat, the open screens over them, and the tour below.
-//! Not for: where the panes are (`layout`), or what each of them shows (`chat::view`, `screens`).
+//! Not for: the position of the panes (`layout`), or their content (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use super::{ViewContext, layout, paint};
@@ -12,14 +12,14 @@ use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Draws one frame. First it settles what hangs on heights (scrolling, sizes of pages), then it paints. Returns the nodes
-/// whose contents the frame lacks.
+/// Draws one frame. First applies what depends on heights (scrolling, page sizes), then paints. Returns the nodes whose
+/// contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let rows = tour::model::rows(model, buf.area.height);
     if rows == 0 {
         return page(model, cache, theme, buf);
     }
-    // The tour stands below everything else.
+    // The tour is below everything else.
     let upper = Rect { height: buf.area.height - rows, ..buf.area };
     let mut above = Buffer::empty(upper);
     let wanted = page(model, cache, theme, &mut above);

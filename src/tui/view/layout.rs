@@ -1,5 +1,5 @@
-//! Where the panes stand, for every size of the terminal.
-//! Not for: what is in them.
+//! The position of the panes, for every size of the terminal.
+//! Not for: their content.
 
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
@@ -12,10 +12,10 @@ use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The conversation is not wider than this where it stands alone.
+/// The maximum width of the conversation if it is shown alone.
 const LINE: u16 = 104;
 
-/// The panes that are there.
+/// The areas of the panes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
     pub(super) header: Option<Rect>,
@@ -39,7 +39,7 @@ pub(crate) fn inside(area: Rect) -> Rect {
     Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
-/// Places the panes; `rows` is how many rows of text the composer wants.
+/// The areas of the panes; `rows` is the desired number of text rows of the composer.
 pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
@@ -86,7 +86,7 @@ fn zen(model: &Model) -> bool {
     model.arrangement().layout == Shape::Zen
 }
 
-/// Long lines are hard to read, so what stands alone stands in the middle.
+/// Centers a single pane, because long lines are hard to read.
 fn middle(area: Rect) -> Rect {
     let width = area.width.min(LINE);
     Rect { x: area.x + (area.width - width) / 2, width, ..area }
@@ -99,7 +99,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
     let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
-    // With one sidebar everything stands in it; with two, the next request has the one at the right.
+    // One sidebar contains all panels; of two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
     let second = context && !one;

@@ -15,7 +15,7 @@
 //! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100, and
 //! in the layout `narrow`, one pane is seen at a time and the header has the meter; in the layout `zen` only conversation and
 //! composer are seen.
-//! Not for: colours (`theme`) or changing anything a person decided (`update`).
+//! Not for: colors (`theme`) or changing anything a person decided (`update`).
 
 pub mod cache;
 pub mod frame;
@@ -32,17 +32,17 @@ use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Columns of words at most; longer lines are hard to read.
+/// The maximum width of prose; longer lines are hard to read.
 const PROSE: usize = 100;
 
-/// What every view is given.
+/// The input of every view.
 pub struct ViewContext<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) model: &'a Model,
 }
 
 impl ViewContext<'_> {
-    /// Notes what lies where, for the mouse.
+    /// Records the target at an area, for the mouse.
     fn hit(&self, area: Rect, target: Target) {
         if self.model.facts.mouse && !area.is_empty() {
             self.model.pointer.hits.borrow_mut().push(HitArea { area, target });
@@ -75,19 +75,19 @@ impl ViewContext<'_> {
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
-    /// Whether a result was brought back from a branch that went on since.
+    /// Whether a result was returned from a branch that has new messages.
     pub(crate) fn stale(&self, origin: &crate::domain::conversation::mark::Origin) -> bool {
         let Some(session) = &self.model.session else { return false };
         let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
         origin.stale(head.map(|head| head.key))
     }
 
-    /// How Markdown is drawn: words in at most so many columns as are easy to read.
+    /// The style of Markdown, with prose limited to a readable width.
     pub(crate) fn markdown(&self) -> MarkdownStyle {
         MarkdownStyle::of(&self.theme.glyphs).prose(PROSE)
     }
 
-    /// A panel's title over its rows; the room below it.
+    /// A panel's title above its rows; returns the room below it.
     pub(crate) fn panel(&self, title: &str, value: &Line, of: Focus, area: Rect, buf: &mut Buffer) -> Rect {
         let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         let ink = if self.focused(of) { Ink::Focus } else { Ink::Heading };

@@ -1,5 +1,5 @@
-//! The brush: lines into cells, frames, bars. The only file that writes to the buffer's cells.
-//! Not for: what is written.
+//! Painting: lines into cells, frames, bars. The only file that writes to the buffer's cells.
+//! Not for: choosing the content.
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;
@@ -31,7 +31,7 @@ pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Takes the underline from the spaces before and after a text.
+/// Removes the underline from the spaces before and after a text.
 fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     let spaces = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).min(cells.width);
     let (before, after) = (spaces(text.len() - text.trim_start().len()), spaces(text.len() - text.trim_end().len()));
@@ -40,9 +40,9 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     buf.set_style(Rect { x: cells.right() - after, width: after, ..cells }, plain);
 }
 
-/// Writes one line, its code in colours where they are known, and its links as such.
-pub(crate) fn coloured(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let tinted = cache.colours.tinted(row);
+/// Writes one line with known highlighting and its links.
+pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let tinted = cache.colors.tinted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
     }
@@ -67,8 +67,8 @@ pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, 
     }
 }
 
-/// Writes lines from the top of `area` down, their code in colors and on its own background.
-pub(crate) fn coloured_lines<'a>(
+/// Writes lines from the top of `area` down, with highlighted code on its own background.
+pub(crate) fn colored_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
     cache: &mut Cache,
@@ -76,7 +76,7 @@ pub(crate) fn coloured_lines<'a>(
     buf: &mut Buffer,
 ) {
     for (line, row) in all.into_iter().zip(area.rows()) {
-        coloured(theme, line, cache, row, buf);
+        colored(theme, line, cache, row, buf);
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     }
 }
 
-/// Gives a row the look of the selected one, across its whole width.
+/// Highlights a selected row across its whole width.
 pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
 }
@@ -107,8 +107,8 @@ pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(ink));
 }
 
-/// A title over what follows it; returns the room inside. What spans the screen from its top has one rule behind its
-/// title and no box; what lies over other things has a box. Frames need three columns and two rows.
+/// A title above its content; returns the room inside. A full-width area at the top has a rule after its title and no
+/// box; an area over others has a box. Frames need three columns and two rows.
 pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);
     if area.width < 3 || area.height < 2 {
@@ -127,7 +127,7 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
     inside
 }
 
-/// A title with a rule behind it.
+/// A title followed by a rule.
 fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
     caption(theme, title, edge, buf);
@@ -135,7 +135,7 @@ fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(rule.width))), rule, buf);
 }
 
-/// Words on the upper or lower edge of a frame or a page, with a space at both ends.
+/// Text on the upper or lower edge of a frame or a page, with a space at both ends.
 pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     if title.pieces.is_empty() || edge.width < 5 {
         return;
@@ -146,7 +146,7 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     padded.push_safe(Ink::Text, " ");
     let boxed = buf.cell((edge.x, edge.y)).is_some_and(|corner| corner.symbol() != " ");
     let room = if boxed { Rect { x: edge.x + 1, width: edge.width - 2, ..edge } } else { edge };
-    // Words on a frame are words and not frame: they do not take over its colour.
+    // Words on a frame are words and not frame: they do not take over its color.
     let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
     buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());
     line(theme, &padded, room, buf);
@@ -157,7 +157,7 @@ pub(crate) fn wipe(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
-/// A line down the left of a pane, with a column between.
+/// A vertical line at the left of a pane, followed by an empty column.
 pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
@@ -165,7 +165,7 @@ pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Puts the theme's ground under every cell that has no colours of its own.
+/// Applies the theme's background to every cell that has no color of its own.
 pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {
@@ -178,7 +178,7 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// A label at the left and a value at the right of one row; the label gives way.
+/// A label at the left and a value at the right of one row; the label is cut first.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };

@@ -121,7 +121,7 @@ fn guided_tour_is_done_step_by_step() {
     guide.pty.see("^P actions");
     guide.pty.keys("\x1b");
     let screen = guide.pty.until("the person's own conversation", |screen| {
-        screen.contains("My own question, unsent") && screen.contains("nothing of it was saved")
+        screen.contains("My own question, unsent") && screen.contains("nothing was saved")
     });
     assert!(!screen.contains("The end of the tour") && !screen.contains("grace period"), "{screen}");
     guide.pty.keys("\x03\x04");

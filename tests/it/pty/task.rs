@@ -35,7 +35,8 @@ impl Task {
         put("sum/Cargo.toml", "[package]\nname = \"sum\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
         put(
             "sum/src/lib.rs",
-            "//! Sums.\n\n/// Both together.\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    \
+            "//! Sums.\n\n/// Both together.\npub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod \
+                tests {\n    #[test]\n    \
              fn adds() {\n        assert_eq!(super::add(2, 3), 5);\n    }\n}\n",
         );
         Self {
@@ -253,7 +254,7 @@ fn real_task_from_search_to_passing_tests() {
     let script = |task: &Task| Server::start_posts(task.script());
     let folder = tempfile::tempdir().unwrap();
     let task = Task::small(folder.path().join("in"));
-    std::fs::write(folder.path().join("neighbour.txt"), "not to be touched").unwrap();
+    std::fs::write(folder.path().join("neighbor.txt"), "not to be touched").unwrap();
     let server = script(&task);
     let home = home(&server, &task.folder);
     // Outside the folder, only files made by allowed commands are new.

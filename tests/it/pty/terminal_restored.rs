@@ -66,7 +66,7 @@ fn with_the_mouse_taken() {
 #[cfg(debug_assertions)]
 #[test]
 fn after_a_panic() {
-    for (wher, keys) in [("update", "\x1b[20~"), ("engine", "\tu"), ("view", "rehearse")] {
+    for (wher, keys) in [("update", "\x1b[20~"), ("engine", "\tu"), ("view", "simulate")] {
         let mut home = Home::offline();
         home.set("PLEACH_TEST_PANIC", wher);
         let pty = up(&home);
@@ -74,10 +74,14 @@ fn after_a_panic() {
         let ended = clean(pty, 101);
         let raw = String::from_utf8_lossy(&ended.raw).into_owned();
         let (screen, main) = raw.rsplit_once("\x1b[?1049l").unwrap();
-        assert!(main.contains(&format!("rehearsed in the {wher}")), "the message is on the main screen: {main:?}");
-        assert!(!screen.contains("rehearsed"), "and not earlier");
+        assert!(
+            main.contains(&format!("simulated panic in the {wher}")),
+            "the message is on the main screen: \
+            {main:?}"
+        );
+        assert!(!screen.contains("simulated panic"), "and not earlier");
         let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
-        assert!(log.contains("rehearsed"), "and in the log: {log:?}");
+        assert!(log.contains("simulated panic"), "and in the log: {log:?}");
     }
 }
 
@@ -90,13 +94,13 @@ fn panic_in_a_call_ends_only_the_call() {
     let pty = up(&home);
     pty.keys("A question\r");
     pty.until("it is said and the draft is back", |screen| {
-        screen.contains("Reading the answer failed inside") && screen.contains("> A question")
+        screen.contains("An internal error stopped reading the answer") && screen.contains("> A question")
     });
     pty.keys("\x03\x04");
     let ended = clean(pty, 0);
-    assert!(!String::from_utf8_lossy(&ended.raw).contains("rehearsed"), "no message on the screen");
+    assert!(!String::from_utf8_lossy(&ended.raw).contains("simulated panic"), "no message on the screen");
     let log = std::fs::read_to_string(home.path("state/pleach/log/pleach.log")).unwrap_or_default();
-    assert!(log.contains("rehearsed in the call"), "but in the log: {log:?}");
+    assert!(log.contains("simulated panic in the call"), "but in the log: {log:?}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn themes_differ_only_in_colors() {
         let words = |screen: &str| screen.replace(|c: char| !c.is_alphanumeric() && c != '\n', " ");
         let screen = stage.screen(120, 35);
         assert_eq!(words(&screen), words(&plain), "{name}");
-        assert!(screen == plain || !stage.theme.has_colours(), "{name}");
+        assert!(screen == plain || !stage.theme.has_colors(), "{name}");
         let buf = stage.buffer(120, 35);
         let ground = stage.theme.style(Ink::Ground).bg;
         grounds.push(ground);

@@ -24,7 +24,8 @@ fn run(line: &str) -> ToolEffect {
 fn change() -> ToolEffect {
     let before =
         "use std::time::Duration;\n\nconst GRACE: u64 = 0;\n\nfn rotate() {\n    revoke(old);\n    issue(new);\n}\n";
-    let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    revoke(old);\n}\n";
+    let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    \
+        revoke(old);\n}\n";
     ToolEffect::Change(vec![
         FileChange {
             path: "src/auth/refresh.rs".into(),
@@ -41,10 +42,10 @@ fn change() -> ToolEffect {
     ])
 }
 
-fn asks(tool: &str, deed: ToolEffect) -> Stage {
+fn asks(tool: &str, effect: ToolEffect) -> Stage {
     let mut stage = fixture::opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
-    let asking = PendingApproval { index: 1, tool: tool.into(), args: "{}".into(), deed, rule: None };
+    let asking = PendingApproval { index: 1, tool: tool.into(), args: "{}".into(), effect, rule: None };
     stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
     stage
 }
@@ -93,8 +94,8 @@ fn server_tools_are_marked_as_unsandboxed() {
     let mut stage = fixture::opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
     let args = serde_json::json!({ "text": "long ".repeat(2_000), "to": "/etc" }).to_string();
-    let deed = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
-    let asking = PendingApproval { index: 1, tool: "mcp__notes__put".into(), args, deed, rule: None };
+    let effect = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: true };
+    let asking = PendingApproval { index: 1, tool: "mcp__notes__put".into(), args, effect, rule: None };
     stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
     stage.press("alt-y");
     for (width, height) in [(80, 24), (60, 16)] {
@@ -141,21 +142,21 @@ fn approval_counts_once_the_end_was_visible() {
     };
     let args = serde_json::json!({ "lines": long.lines().collect::<Vec<_>>() }).to_string();
     let foreign = ToolEffect::Foreign { server: "notes".into(), tool: "put".into(), looks: false };
-    for (tool, deed) in
+    for (tool, effect) in
         [("run", run(&long)), ("write_file", ToolEffect::Change(vec![file])), ("mcp__notes__put", foreign)]
     {
         let mut stage = fixture::opened();
         stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
-        let asking = PendingApproval { index: 1, tool: tool.into(), args: args.clone(), deed, rule: None };
+        let asking = PendingApproval { index: 1, tool: tool.into(), args: args.clone(), effect, rule: None };
         stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
         stage.press("alt-y y");
         assert!(consents(&stage).is_empty(), "{tool}: nothing was drawn yet");
         let screen = stage.screen(80, 24);
         let end = if tool == "mcp__notes__put" { "}" } else { "touch PWNED" };
-        assert!(screen.contains("more rows; the end is:") && screen.contains(end), "{tool}: {screen}");
+        assert!(screen.contains("more rows; the last rows:") && screen.contains(end), "{tool}: {screen}");
         stage.press("y");
         let screen = stage.screen(80, 24);
-        assert!(consents(&stage).is_empty() && screen.contains("Part of it was not shown yet"), "{tool}: {screen}");
+        assert!(consents(&stage).is_empty() && screen.contains("You have not seen all of it"), "{tool}: {screen}");
         stage.press("a");
         assert!(!stage.screen(80, 24).contains("Allow this without asking"), "{tool}");
         stage.press("n");
@@ -168,7 +169,7 @@ fn approval_counts_once_the_end_was_visible() {
             stage.press("pagedown");
         }
         let screen = stage.screen(80, 24);
-        assert!(!screen.contains("more rows; the end is:"), "{tool}: {screen}");
+        assert!(!screen.contains("more rows; the last rows:"), "{tool}: {screen}");
         stage.press("y");
         assert!(matches!(consents(&stage).last(), Some((Consent::Yes { .. }, None))), "{tool}");
     }
@@ -219,7 +220,7 @@ fn calls_of_other_branches_are_listed() {
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("No tool call needs"));
     stage.event(Event::Turn(TurnEvent::Opened { branch: RETRY, text: "x".into(), after: None }));
-    let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed: run("make"), rule: None };
+    let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect: run("make"), rule: None };
     stage.event(Event::Tool(ToolEvent::Approval { branch: RETRY, pending: Some(Arc::new(asking)) }));
     stage.press("alt-y");
     assert!(stage.screen(100, 30).contains("run needs approval"));

@@ -195,7 +195,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     pictures("editors_policy", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("+ user_cap = 900") && screen.contains("- user_cap = 32000"), "{screen}");
-    assert!(screen.contains("The next request with it:"), "{screen}");
+    assert!(screen.contains("The next request with this policy:"), "{screen}");
     stage.press("d");
     assert!(stage.screen(120, 35).contains("compared with the preset layered"));
     stage.press("d h");

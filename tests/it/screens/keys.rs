@@ -58,7 +58,7 @@ fn the_conversation_is_searched_while_the_text_is_typed() {
     stage.press("esc");
     assert!(!stage.screen(120, 35).contains("search ·") && stage.model.focus == Focus::Conversation);
     stage.press("n");
-    assert!(stage.screen(120, 35).contains("Nothing is searched for; / searches this conversation."));
+    assert!(stage.screen(120, 35).contains("No search is active; / searches this conversation."));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn ctrl_c_stops_then_clears_then_quits() {
     assert_eq!(stage.model.composer.first_line(), "not yet");
     stage.press("ctrl-c");
     assert!(stage.model.composer.is_empty());
-    assert!(stage.screen(120, 35).contains("Cleared. ↑ brings the text back, also after a restart."));
+    assert!(stage.screen(120, 35).contains("Cleared. ↑ restores the text, also after a restart."));
     assert_eq!(cleared(&stage), ["not yet"], "it is stored");
     stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "not yet");

@@ -36,7 +36,8 @@ fn now(text: &str) -> Version {
     Version { what: "as it is now".into(), at: None, text: text.into(), current: true, from: None }
 }
 
-const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` outside tests.\n\u{1b}[31mhidden\n";
+const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` \
+    outside tests.\n\u{1b}[31mhidden\n";
 
 fn rules() -> Vec<Editable> {
     let thing = |path: &str, note: &str, goes: bool, editing: Editability, text: &str| Editable {
@@ -48,11 +49,11 @@ fn rules() -> Vec<Editable> {
         goes,
         versions: vec![now(text)],
     };
-    let outside = Editability::Not("It is outside this folder; edit it in place.");
+    let outside = Editability::Not("The file is outside this folder; edit it there.");
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
-            "goes; goes in the next request; for all your projects; 31 est. tokens",
+            "included; included in the next request; for all your projects; 31 est. tokens",
             true,
             outside,
             "Be brief.",
@@ -66,14 +67,14 @@ fn rules() -> Vec<Editable> {
         ),
         thing(
             "AGENTS.md",
-            "goes; goes in the next request; for the workspace; 88 est. tokens; 1 invisible character",
+            "included; included in the next request; for the workspace; 88 est. tokens; 1 invisible character",
             true,
             Editability::Here,
             RULES,
         ),
         thing(
             "src/tui/AGENTS.md",
-            "waits; waits until a file near it is named or touched; for src/tui/; 41 est. tokens",
+            "waiting; waiting until a file near it is named or touched; for src/tui/; 41 est. tokens",
             false,
             Editability::Here,
             "Views are pure.",
@@ -115,7 +116,7 @@ fn rules_are_shown_excluded_and_written() {
     );
     fill(&mut stage, EditableKind::Rules, rules());
     stage.press("k e");
-    assert!(stage.screen(120, 35).contains("It is outside this folder"));
+    assert!(stage.screen(120, 35).contains("The file is outside this folder"));
     stage.press("esc").press("ctrl-x p");
     fill(&mut stage, EditableKind::Rules, Vec::new());
     stage.press("e").type_text("First rule.").press("ctrl-d");
@@ -132,7 +133,7 @@ fn skill_is_attached_to_the_message() {
         id: name.into(),
         title: name.into(),
         note: note.into(),
-        editing: Editability::Not("A skill is edited in place; a adds it to the message."),
+        editing: Editability::Not("Edit a skill in its file; a adds it to the message."),
         goes: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
@@ -188,7 +189,7 @@ fn module_summary_in_progress_is_shown_and_stopped() {
     let make =
         |r: &Request| matches!(r, Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { .. }))));
     let ticket = stage.sent.iter().find(|(_, request)| make(request)).unwrap().0;
-    let kept = "No part of the summary was kept. The call is counted.";
+    let kept = "No part of the summary was kept. The call counts as usage.";
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.").kept(kept)) });
     let screen = stage.screen(120, 30);
     assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
@@ -242,8 +243,9 @@ fn module_is_summarized_compared_and_summarized_again() {
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
-    let note = "fresh; 412 est. tokens; by pleach, from names and comments; speaks of 64 % of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by the model m; 97 % of the names in it stand in the files";
+    let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64 % of it; commit 6916441a";
+    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by the model m; 97 % of its names occur \
+        in the files";
     fill(
         &mut stage,
         EditableKind::Modules,

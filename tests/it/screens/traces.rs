@@ -158,7 +158,7 @@ fn rerun_beside_the_conversation() {
         index: BESIDE,
         tool: "run".into(),
         args: "{}".into(),
-        deed: ToolEffect::Run(command),
+        effect: ToolEffect::Run(command),
         rule: None,
     };
     let mut again = trace("f2/x", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
@@ -208,7 +208,7 @@ fn typing_never_approves_a_rerun() {
         index: BESIDE,
         tool: "run".into(),
         args: "{}".into(),
-        deed: ToolEffect::Run(command),
+        effect: ToolEffect::Run(command),
         rule: None,
     };
     let waits = RerunState::Asks(Arc::new(asking));

@@ -368,7 +368,8 @@ fn named_symbol_is_attached_with_its_source() {
     let screen = stage.screen(200, 30);
     assert!(screen.contains("src/net/client.rs, lines 6 to 8 (Client::send) 22 bytes"), "{screen}");
     stage.type_text("fail").wait(1_000).press("enter");
-    let want = "why does @Client::send fail\n\nFile src/net/client.rs, lines 6 to 8 (Client::send):\n```rs\npub fn send(&self) {}\n```";
+    let want = "why does @Client::send fail\n\nFile src/net/client.rs, lines 6 to 8 (Client::send):\n```rs\npub fn \
+        send(&self) {}\n```";
     assert_eq!(asks(&stage), [want]);
 }
 
@@ -404,9 +405,9 @@ fn message_waits_for_another_process() {
         stage.type_text("hello").wait(100).press("enter");
         let ticket =
             stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
-        let what = "Another program is asking on main: the command line of process 7, since 2026-11-22 10:00:00.";
+        let what = "Another process is sending on main: the command line of process 7, since 2026-11-22 10:00:00.";
         stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, what)) });
-        assert!(stage.screen(140, 30).contains("Another program is asking on main"), "the asking process is named");
+        assert!(stage.screen(140, 30).contains("Another process is sending on main"), "the asking process is named");
         stage.press("w");
         assert_eq!(asks(&stage).len(), 1, "nothing is sent while the other process asks");
         assert!(stage.screen(100, 30).contains("queued 1: hello") && stage.model.composer.is_empty());

@@ -37,7 +37,8 @@ impl Embeddings {
                     .collect();
                 let body = json!({"object": "list", "model": "m", "data": data}).to_string();
                 let head = format!(
-                    "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    "HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: \
+                        close\r\n\r\n",
                     body.len()
                 );
                 let _ = stream.write_all(format!("{head}{body}").as_bytes());

@@ -330,6 +330,7 @@ impl InputBuilder<'_> {
             turns: *turns,
             tokens: turns * 100,
             from: u32::try_from(*before).unwrap() + 1,
+            elsewhere: false,
         });
         let mut input = PlanInput {
             near: Vec::new(),

@@ -320,23 +320,23 @@ fn effects() -> Vec<(&'static str, ToolEffect)> {
 fn rule_decisions() {
     let rules = rules();
     let mut out: String = rules.iter().fold(String::new(), |out, rule| out + &rule.to_text() + "\n");
-    for (tool, deed) in effects() {
-        let (verdict, by) = decide(rules.iter(), tool, &deed);
-        let (free, _) = decide([].iter(), tool, &deed);
+    for (tool, effect) in effects() {
+        let (verdict, by) = decide(rules.iter(), tool, &effect);
+        let (free, _) = decide([].iter(), tool, &effect);
         let fits: Vec<String> = rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.applies_to(tool, &deed))
+            .filter(|(_, rule)| rule.applies_to(tool, &effect))
             .map(|(at, _)| at.to_string())
             .collect();
         let _ = writeln!(
             out,
             "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}, looks {}",
-            deed.targets(),
+            effect.targets(),
             by.map(Rule::to_text),
             fits.join(" "),
-            deed.config_change(),
-            deed.is_read_only()
+            effect.config_change(),
+            effect.is_read_only()
         );
     }
     let visible = FileVisibility::new(rules.clone());

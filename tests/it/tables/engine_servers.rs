@@ -222,7 +222,7 @@ impl Work {
             let Event::Tool(ToolEvent::Approval { pending: Some(pending), .. }) = self.client.seen[at].clone() else {
                 panic!()
             };
-            self.record.note("asks", &(&pending.tool, &pending.deed, &pending.rule));
+            self.record.note("asks", &(&pending.tool, &pending.effect, &pending.rule));
             let (branch, index) = (self.branch, pending.index);
             let request =
                 |index| TurnRequest::Consent { branch, index, consent: consent.clone(), always: always.clone() };

@@ -28,11 +28,13 @@ const FILES: &[(&str, &str)] = &[
     (".pleach/skills/paint/SKILL.md", "---\nname: paint\ndescription: Paints cranes\n---\nUse red.\n"),
     (
         "src/net/retry.rs",
-        "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: u32) -> u32 {\n    n * 2\n}\n",
+        "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: \
+            u32) -> u32 {\n    n * 2\n}\n",
     ),
     (
         "src/net/client.rs",
-        "use super::retry::retry_request;\n\npub struct Client {\n    timeout: u32,\n}\n\nimpl Client {\n    /// Sends.\n    pub fn send(&self) -> bool {\n        retry_request(self.timeout)\n    }\n}\n",
+        "use super::retry::retry_request;\n\npub struct Client {\n    timeout: u32,\n}\n\nimpl Client {\n    /// \
+            Sends.\n    pub fn send(&self) -> bool {\n        retry_request(self.timeout)\n    }\n}\n",
     ),
     ("src/net/mod.rs", "pub mod client;\npub mod retry;\n"),
     ("app/models.py", "class ModelOptions:\n    def validate(self, temperature):\n        return temperature > 0\n"),
@@ -98,7 +100,7 @@ impl Work {
             let Event::Tool(ToolEvent::Approval { pending: Some(pending), .. }) = self.client.seen[at].clone() else {
                 panic!()
             };
-            self.record.note("asks", &(&pending.tool, &pending.deed, &pending.rule));
+            self.record.note("asks", &(&pending.tool, &pending.effect, &pending.rule));
             let (branch, index) = (self.branch, pending.index);
             self.ask(
                 "word",

@@ -112,15 +112,15 @@ impl Place {
     fn call(&mut self, name: &str, args: &Value, hunks: &[Vec<bool>], watch: &Watch) {
         let text = args.as_str().map_or_else(|| args.to_string(), str::to_owned);
         let _ = writeln!(self.out, "{name} {} {hunks:?}", text.chars().take(300).collect::<String>());
-        let deed = match self.space.deed(name, &text) {
-            Ok(deed) => deed,
+        let effect = match self.space.effect(name, &text) {
+            Ok(effect) => effect,
             Err(output) => {
                 self.note(&output.body);
                 self.note(&format!("= {:?} {} before", output.status, output.full_bytes));
                 return;
             }
         };
-        match &deed {
+        match &effect {
             ToolEffect::Change(changes) => {
                 for change in changes {
                     self.note(&format!(
@@ -135,7 +135,7 @@ impl Place {
             ToolEffect::Look { what } => self.note(&format!("looks at {what:?}")),
             _ => {}
         }
-        let done = self.space.carry_out(name, &text, &deed, hunks, watch);
+        let done = self.space.carry_out(name, &text, &effect, hunks, watch);
         self.done(&done);
     }
 
@@ -335,7 +335,7 @@ fn kept_results_are_read_in_parts() {
     let names: Vec<String> = reading_tools.specs().into_iter().map(|spec| spec.name).collect();
     place.note(&format!("{keeps} {names:?}"));
     for name in ["edit_file", "write_file", "run"] {
-        let output = reading_tools.deed(name, "{}").unwrap_err();
+        let output = reading_tools.effect(name, "{}").unwrap_err();
         place.note(&output.body);
         let output = place.space.run(name, "{}", &|| false);
         place.note(&output.body);

@@ -81,7 +81,7 @@ pub enum BranchRequest {
     Mark {
         /// The branch.
         branch: BranchId,
-        /// What.
+        /// The items.
         items: Vec<ItemName>,
         /// How.
         act: Act,
@@ -115,7 +115,7 @@ pub enum BranchRequest {
     Pick {
         /// The branch to copy from.
         from: BranchId,
-        /// What.
+        /// The items.
         items: Vec<ItemName>,
         /// The branch to copy to.
         onto: BranchId,
@@ -136,7 +136,7 @@ pub enum BranchRequest {
         branch: BranchId,
         /// The message.
         item: ItemName,
-        /// What.
+        /// The change.
         act: TagAct,
     },
     /// Archive several branches in one step (undoable).
@@ -150,7 +150,7 @@ pub enum BranchRequest {
         branch: BranchId,
         /// The role.
         role: Role,
-        /// What.
+        /// The text.
         text: String,
         /// Its priority from 0 to 100, for the policy `levels`; none is 50.
         priority: Option<u8>,
@@ -173,7 +173,7 @@ pub enum BranchRequest {
     Task {
         /// The branch.
         branch: BranchId,
-        /// What.
+        /// The action.
         act: TaskAct,
     },
     /// The steps of a branch's items and memories, oldest first (made, leased, renewed, suggested, expired, dismissed,

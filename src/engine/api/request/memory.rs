@@ -31,7 +31,7 @@ pub enum MemoryRequest {
     Change {
         /// Its id, a prefix of it, or the short id that lists show.
         id: String,
-        /// What to do.
+        /// The action.
         act: MemoryAct,
     },
 }

@@ -1,5 +1,5 @@
-//! What is asked of the engine: a family for each part of it, so that each family is matched whole in one place.
-//! Not for: what comes back (`view`, `event`), drafts and names of items (`draft`).
+//! Requests to the engine: one family for each part of it, so that each family is matched exhaustively in one place.
+//! Not for: answers (`view`, `event`), or drafts and names of items (`draft`).
 
 mod branch;
 mod call;
@@ -21,14 +21,14 @@ pub use session::SessionRequest;
 pub use tool::ToolRequest;
 pub use turn::TurnRequest;
 
-/// What a person asks of the engine.
+/// A request to the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
     /// A request about sessions.
     Session(SessionRequest),
     /// A request about a branch.
     Branch(BranchRequest),
-    /// A request about a turn under way.
+    /// A request about a running turn.
     Turn(TurnRequest),
     /// A request about the next call.
     Plan(PlanRequest),
@@ -38,15 +38,16 @@ pub enum Request {
     Memory(MemoryRequest),
     /// A request about tools and the workspace.
     Tool(ToolRequest),
-    /// Things that a person edits and that have versions.
+    /// Texts that a person can edit and that have versions.
     Editable(EditableAct),
     /// About the program itself.
     Program(ProgramRequest),
-    /// Summaries: drafts and decisions on them. A draft is answered when it is made; it is made beside everything else.
+    /// Summaries: drafts and decisions on them. A request for a draft is answered when the draft is written, in the
+    /// background.
     Summary {
         /// The branch.
         branch: BranchId,
-        /// What.
+        /// The action.
         act: SummaryAct,
     },
 }

@@ -1,5 +1,5 @@
 //! Requests about the next call: what it would send, and why.
-//! Not for: calls that were made (`call`).
+//! Not for: past calls (`call`).
 
 use super::super::acts::Act;
 use super::super::acts::Exact;
@@ -40,7 +40,7 @@ pub enum PlanRequest {
         branch: BranchId,
         /// The draft.
         draft: Draft,
-        /// What.
+        /// The items.
         items: Vec<ItemName>,
         /// How.
         act: Act,
@@ -49,7 +49,7 @@ pub enum PlanRequest {
     Exact {
         /// The branch.
         branch: BranchId,
-        /// What.
+        /// The action.
         act: Exact,
     },
     /// The text of a row of the last plan drawn for a branch, as it will be sent.

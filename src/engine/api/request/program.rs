@@ -1,5 +1,5 @@
-//! What is asked about the program itself: its settings, its servers, its store.
-//! Not for: sessions and what they hold (`request`).
+//! Requests about the program itself: its settings, its servers, its store.
+//! Not for: sessions and their content (`session`).
 
 use crate::domain::base::damage::BackupAct;
 use crate::domain::call::model::Quirk;

@@ -1,4 +1,4 @@
-//! Requests about sessions as wholes, and what is read from the open one.
+//! Requests about whole sessions, and reads of the open session.
 //! Not for: one branch (`branch`).
 
 use super::super::draft::NameOrId;

@@ -1,4 +1,4 @@
-//! Requests about tools: servers, rules, trust, traces, files, code, and what the workspace says of itself.
+//! Requests about tools: servers, rules, trust, traces, files, code, and the workspace's rules and skills.
 //! Not for: calls that wait for approval (`turn`).
 
 use super::super::acts::CodeAct;

@@ -1,4 +1,4 @@
-//! Requests about a turn and about side questions: ask, wait, stop, approve.
+//! Requests about a turn and about side questions: send, wait, stop, approve.
 //! Not for: stored calls (`call`).
 
 use crate::domain::base::hash::Hash;
@@ -10,7 +10,7 @@ use crate::domain::tool::consent::Rule;
 use crate::domain::tool::consent::RuleScope;
 use std::sync::Arc;
 
-/// A request about a turn under way.
+/// A request about a running turn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnRequest {
     /// Send a message. With `plan`, exactly that plan (the last one drawn for this draft) is sent, or the request is
@@ -19,7 +19,7 @@ pub enum TurnRequest {
     Ask {
         /// The branch.
         branch: BranchId,
-        /// What.
+        /// The message.
         draft: Draft,
         /// The plan on the screen.
         plan: Option<Hash>,
@@ -28,7 +28,7 @@ pub enum TurnRequest {
     Claim(BranchId),
     /// Release a claim that is no longer needed.
     GiveBackClaim(BranchId),
-    /// Stop the open turn of a branch and keep what arrived.
+    /// Stop the open turn of a branch and keep the text that arrived.
     Cancel {
         /// Which.
         branch: BranchId,
@@ -56,7 +56,7 @@ pub enum TurnRequest {
         /// Its call.
         run: RunId,
     },
-    /// Turn an answered side question into a branch at the place where it was asked (undoable).
+    /// Turn an answered side question into a branch at its original message (undoable).
     KeepAside {
         /// Its call.
         run: RunId,

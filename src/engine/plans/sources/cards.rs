@@ -16,7 +16,7 @@ use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::fill::Card;
 
-/// Writes what was found.
+/// Writes the cards of retrieved messages.
 pub(crate) struct Cards<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) library: &'a PathIndex<'a>,
@@ -62,7 +62,7 @@ impl Cards<'_> {
         Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
     }
 
-    /// A card with its text in each place: behind another card or alone, before another or last.
+    /// A card with its text for each position: after another card or first, before another or last.
     fn card(&self, found: &mut BuiltInput, card: &Card, tail: &str) -> Option<Candidate> {
         let told = self.library.told(&card.key)?;
         let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
@@ -134,7 +134,7 @@ fn short(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// The set as it is stored.
+/// The retrieval set for the store.
 pub(crate) fn set(looked: &RetrievedCards, library: &PathIndex<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
     let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
     let filters = Fields::new("filters").json(filters).finish();

@@ -1,8 +1,9 @@
-//! Offers the code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for what is asked,
-//! each a row of its own. What goes anyway is not sent again.
-//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what is in the request already (`sent_lines`).
+//! Offers the code of a trusted workspace to a plan: the map, pinned symbols, and touchpoints for the question, each as
+//! a separate row. Lines that are sent anyway are not repeated.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or the lines that the request already
+//! contains (`sent_lines`).
 //!
-//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterwards.
+//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterward.
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::sent_lines::{self, Margin};
@@ -42,7 +43,7 @@ const RANKED: usize = 120;
 const NEAR: usize = 8;
 /// Characters of a summary's line in the map.
 const PART: usize = 120;
-/// Tokens that the frame around touchpoints takes at most.
+/// Maximum tokens of the frame around touchpoints.
 const FRAME: u32 = 64;
 
 /// A symbol search that runs once it is known which lines are sent anyway.
@@ -54,7 +55,7 @@ pub(crate) struct SymbolSearch {
 }
 
 impl SymbolSearch {
-    /// Offers the symbols that fit what is asked.
+    /// Offers the symbols that match the question.
     pub(crate) fn add(
         self,
         builder: &mut InputBuilder,
@@ -72,7 +73,7 @@ impl SymbolSearch {
     }
 }
 
-/// Offers the map of the code and puts in what a person pinned; what is to be looked for comes back.
+/// Offers the map of the code and adds pinned code; returns the symbol search to do.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -112,7 +113,7 @@ pub(crate) fn add(
     Ok(looks.then_some(SymbolSearch { book, limits, asked, attached }))
 }
 
-/// Summaries of parts that neither go whole nor were left out by a person: a line of each.
+/// Module summaries that are neither sent in full nor excluded: one line each.
 fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
@@ -125,7 +126,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
 
-/// What a summary says in a line: its first words, but for a line of mere figures before them.
+/// The first sentence of a summary, without a leading line of figures.
 fn gist(card: &ModuleCard) -> String {
     let figures = format!("{}: ", card.path);
     let lines =
@@ -160,7 +161,7 @@ struct Put<'a> {
     limits: CodeLimits,
 }
 
-/// What was found, on the way into rows.
+/// The symbols found, before they become rows.
 struct FoundSymbols {
     items: Vec<(Touchpoint, CodeRef)>,
     near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
@@ -186,7 +187,7 @@ impl Put<'_> {
         (block, text)
     }
 
-    /// The map of folders, with a note on how to go on from it, and in Heavy the most central symbols.
+    /// The map of folders, with a note on how to continue from it, and in Heavy the most central symbols.
     fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
@@ -222,7 +223,7 @@ impl Put<'_> {
         self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
     }
 
-    /// Symbols that a person pinned, as they stand now; those that are excluded are told.
+    /// Pinned symbols in their current version; excluded symbols become rows.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
@@ -257,7 +258,7 @@ impl Put<'_> {
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
-            let label = format!("Code chosen by the user, as it is now: {}", place(&code));
+            let label = format!("Code chosen by the user, in its current version: {}", place(&code));
             let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
@@ -271,7 +272,7 @@ impl Put<'_> {
         }
     }
 
-    /// Symbols for what is asked.
+    /// Symbols for the question.
     fn touchpoints(
         &mut self,
         asked: &str,
@@ -345,8 +346,8 @@ impl Put<'_> {
         }
     }
 
-    /// The heading, then the touchpoints by file, between delimiters that do not occur in them. One whose lines stand in a turn
-    /// of the margin goes only while that turn does not.
+    /// The heading, then the touchpoints by file, between delimiters that do not occur in them. A touchpoint whose
+    /// lines are in a turn at the margin of the window is sent only if that turn is not.
     fn offered(&mut self, items: &[(Touchpoint, CodeRef)], among: usize, margin: &Margin, most: u32) -> Offer {
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
@@ -416,7 +417,7 @@ fn look(
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
-    // What a person marked goes, or stays out, by the mark.
+    // The marks decide about marked items.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
@@ -437,7 +438,7 @@ fn look(
     looked
 }
 
-/// The symbols of a file that lie in some lines, or the largest around them.
+/// The symbols of a file within some lines, or the largest around them.
 fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
     let Some(file) = held.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
     let (first, last) = lines.unwrap_or((1, u32::MAX));
@@ -449,7 +450,7 @@ fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> 
     (file.first..file.first + file.count).filter(inside).collect()
 }
 
-/// A symbol as it is now, and its source.
+/// The current version of a symbol, and its source.
 fn now(held: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
     let id = names::resolve(&held.index, wanted)?;
     let code = names::reference(&held.index, id)?;

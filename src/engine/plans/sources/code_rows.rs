@@ -11,7 +11,7 @@ use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::export::secrets;
 use std::fmt::Write as _;
 
-/// What the map points at beside its folders, at most: summaries of parts, then central symbols.
+/// Maximum entries of the map beside its folders: module summaries, then central symbols.
 pub(crate) const ANCHORS: usize = 8;
 
 /// The row over the touchpoints.
@@ -23,7 +23,7 @@ pub(crate) fn atom_of(code: &CodeRef) -> Atom {
     Atom::Section { text: code.key() }
 }
 
-/// Folders, then parts and central symbols, then how to go on.
+/// Folders, then module summaries and central symbols, then a hint on how to continue.
 pub(crate) fn map_text(
     name: &str,
     map: &CodeMap,

@@ -30,9 +30,9 @@ const QUOTED: usize = 600;
 /// The heading of the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
-/// An earlier failure like the newest one of the open turn, and the first call that worked after it: the same call again,
-/// else one on the same thing, else one of the same tool before the next message of the person. `placed` is in the order of the path; positions from
-/// `open` on are of the open turn.
+/// An earlier failure like the newest one of the open turn, and the first call that succeeded after it: the same call,
+/// else one on the same target, else one of the same tool before the next user message. `placed` is in the order of the
+/// path; positions from `open` on are of the open turn.
 fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) -> usize) -> Option<(usize, usize)> {
     let told = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
     let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| told(trace))?;
@@ -91,7 +91,7 @@ pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<u
     out.sort_by_key(|run| run.start);
 }
 
-/// Whether a person took one of them out.
+/// Whether a person excluded one of them.
 fn taken_out(snapshot: &Snapshot, at: [usize; 2]) -> bool {
     at.iter().any(|at| {
         let turn = snapshot.path.turns[snapshot.path.turn_at(*at)].nodes.clone();
@@ -117,7 +117,7 @@ fn put(
     let mark = render_forms::delimiter(&format!("{}{}", before.1, after.1));
     let texts = [
         format!("{HEADING}<<<{mark}\nThe error:\n{}\n", before.1),
-        format!("Said once it worked:\n{}\n{mark}>>>\n\n", after.1),
+        format!("The text after it worked:\n{}\n{mark}>>>\n\n", after.1),
     ];
     let encoding = snapshot.rules.model.encoding;
     let sides = [(failed, before_turn, before, Reason::ErrorBefore), (told, after_turn, after, Reason::ErrorResolved)];

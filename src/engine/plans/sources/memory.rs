@@ -1,9 +1,10 @@
-//! Offers the confirmed memories that fit the open turn: a labelled, dated block each, together at most a third of what may be
-//! spent on looking things up.
-//! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `memory`) or older messages (`retrieval`).
+//! Offers the confirmed memories that match the open turn: a labeled, dated block each, together at most a third of the
+//! retrieval allowance.
+//! Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`, `memory`), or older messages
+//! (`retrieval`).
 //!
-//! How well a memory fits is the weight of the terms that it shares with the message, over the weight of all the terms of
-//! whichever of the two says less; a term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories hold it (the
+//! The score of a memory is the weight of the terms that it shares with the message, divided by the weight of all terms
+//! of the shorter of the two. A term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories contain it (the
 //! inverse document frequency of BM25).
 
 use super::memory_terms::{MemoryTerms, terms};
@@ -22,9 +23,9 @@ use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::index::words::{Analyzer, Term};
 use std::collections::HashMap;
 
-/// What a memory must share with the message, in hundredths.
+/// The minimum overlap of a memory with the message, in hundredths.
 const FITS: u32 = 20;
-/// Preferences that go whatever is asked: so many at the most, each so short (in characters).
+/// Preferences that are always sent: their maximum number, and their maximum length in characters.
 const STANDING: usize = 3;
 const STANDING_LONGEST: usize = 120;
 /// Memories that fit and do not go, which get a row.
@@ -32,7 +33,7 @@ const NEAR: usize = 8;
 /// The share of the retrieval allowance, as a divisor.
 const SHARE: u32 = 3;
 
-/// The memories that share words with a text, best first (in hundredths of what the shorter of the two says).
+/// The memories that share words with a text, best first (in hundredths of the shorter of the two texts).
 pub(crate) fn ranked(known: &[MemoryTerms], text: &str) -> Vec<(u32, usize)> {
     let wanted = terms(&Analyzer::default(), text);
     let mut holding: HashMap<Term, u32> = HashMap::new();
@@ -63,7 +64,7 @@ fn hundredths(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 100.0).round() as u32
 }
 
-/// What is decided about one memory.
+/// The decision about one memory.
 struct MemoryDecision<'a> {
     memory: &'a Memory,
     section: Section,
@@ -110,7 +111,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// What a person's mark makes of a memory; nothing where a lease has run out.
+/// The decision that follows from a person's mark; `None` if a lease has expired.
 fn by_hand(memory: &Memory, kind: MarkKind) -> Option<MemoryDecision<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
@@ -132,7 +133,7 @@ struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Those that may go by themselves: short preferences first, then what fits best, up to their number.
+    /// Memories that are sent automatically: short preferences first, then the best matches, up to their number.
     fn fitting(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
         if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
@@ -155,7 +156,7 @@ impl Put<'_> {
         beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }
 
-    /// A pinned memory goes as a person's mark says.
+    /// Sends a pinned memory according to its mark.
     fn block(&mut self, choice: &MemoryDecision<'_>) {
         let block = self.made(choice);
         let input = &mut self.found.input;
@@ -185,7 +186,7 @@ impl Put<'_> {
     }
 }
 
-/// Those that could go, in the order in which they are taken.
+/// The candidates, in order.
 fn chosen<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<MemoryDecision<'a>> {
     let always = |one: &MemoryTerms| {
         let memory = &one.memory;
@@ -211,7 +212,7 @@ fn chosen<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<Memor
         .collect()
 }
 
-/// A memory as it is sent.
+/// The text of a memory in a request.
 fn text_of(memory: &Memory) -> String {
     let day = jiff::Timestamp::from_millisecond(memory.updated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());

@@ -29,7 +29,7 @@ impl Memories {
         Self { store, kept: None }
     }
 
-    /// The confirmed memories that hold in a session, read again when any memory has changed.
+    /// The confirmed memories that apply to a session, read again when any memory has changed.
     pub(crate) fn of(&mut self, session: SessionId) -> Result<Arc<Vec<MemoryTerms>>, Failure> {
         let clock = self.store.memory_clock()?;
         if let Some((id, seen, known)) = &self.kept

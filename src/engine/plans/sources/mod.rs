@@ -1,6 +1,6 @@
 //! Sources of a plan's content besides its turns: rules, memory, error pairs, code, retrieval, summaries, suggested
 //! pins. Each returns candidates.
-//! Not for: deciding what fits (the room `context`).
+//! Not for: deciding what fits (the module `context`).
 
 pub(crate) mod card_text;
 pub(crate) mod cards;

@@ -1,6 +1,6 @@
-//! Looks through older messages for what fits the open turn and offers what is found: a heading, a card a message, and a row
-//! for each that nearly went. What goes anyway, or was taken out by a person, is not looked at.
-//! Not for: indexes (`indexing::messages`), scores (`retrieval`) or the verdict (`context`).
+//! Searches older messages that match the open turn and offers the results: a heading, one card per message, and a row
+//! for each near miss. Messages that are sent anyway, or that a person excluded, are not searched.
+//! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
 use crate::context::AlreadyIn;
@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// Near misses that get a row.
 const NEAR: usize = 8;
-/// Tokens that the frame around the cards takes at most.
+/// Maximum tokens of the frame around the cards.
 const FRAME: u32 = 48;
 
 /// How like a query passages are, by their numbers.
@@ -48,7 +48,7 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
-/// What was found, with what cards need to be written.
+/// The retrieved messages, with the facts for their cards.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
     /// The embedder that was used.
@@ -59,7 +59,7 @@ pub(crate) struct RetrievedCards {
     pub(crate) embedder: Option<String>,
 }
 
-/// Looks through a path.
+/// Searches a path.
 pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
     let (shelf, scope) = (library.shelf, library.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
@@ -112,7 +112,7 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
     Ok(looked)
 }
 
-/// Whether a query opens the search, and how like it the passages are where vectors are wanted and there.
+/// Whether a query opens the search, and the similarity of the passages if vectors are requested and ready.
 fn gated(
     library: &PathIndex<'_>,
     ask: &SearchOptions<'_>,
@@ -135,9 +135,9 @@ fn hits(ask: &SearchOptions<'_>, query: &str) -> Result<Vec<Hit>, Failure> {
     search(ask, &Query::new(ask.index, ask.scope, query)).map_err(|error| unreadable(&error))
 }
 
-/// For each turn of the snapshot, how like what is asked its best message is, in thousandths of the best of all: by words, rare
-/// ones above all, and by the vectors of an embedder too where there is one and the mode looks things up. All 0 where
-/// the question points to nothing that was said; nothing while messages are being indexed.
+/// For each turn of the snapshot, the similarity of its best message to the question, in thousandths of the best of
+/// all: by words, rare ones above all, and by an embedder's vectors if there is one and the mode allows retrieval. All
+/// 0 if the question refers to nothing in the conversation; `None` while messages are being indexed.
 pub(crate) fn likeness(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -167,7 +167,7 @@ pub(crate) fn likeness(
     Ok(Some(snapshot.turns.iter().map(|heads| of_best(turn(heads))).collect()))
 }
 
-/// How like the query the passages are, where all vectors that this takes are there.
+/// The similarity of the passages to the query, if all required vectors exist.
 fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
     let question = library.vectors?.question(query, priority)?;
     library.cosines(&question, allowed)
@@ -183,7 +183,7 @@ fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
         .todo("Set the context mode to Off to send without them.")
 }
 
-/// Offers what is found.
+/// Offers the retrieved messages.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -218,7 +218,7 @@ pub(crate) fn add(
         path,
         query: &query,
         out,
-        lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
+        lane: snapshot.lane_searched().map(str::to_owned),
         tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
@@ -235,7 +235,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Adds a row that says why nothing is searched; warns a person who turned search off.
+/// Adds a row that says why nothing is searched, and a warning if the person turned search off.
 fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
@@ -248,7 +248,7 @@ fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
-/// What mode, policy and the person's wish for this call allow.
+/// The limits of mode and policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
@@ -260,7 +260,7 @@ pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     mode.limits(rules.budget.prompt)
 }
 
-/// What the person asks in the open turn.
+/// The question of the open turn.
 pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
         return Ok(Some(content.plain_text()));
@@ -270,7 +270,7 @@ pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<O
     Ok(builder.content(head.key, Some(head.id))?.map(|content| content.plain_text()))
 }
 
-/// Positions on the path that are in the request whatever is found, or that a person took out.
+/// Positions on the path that are sent in any case, or that a person excluded.
 fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {
@@ -290,7 +290,7 @@ pub(crate) fn turn_at(snapshot: &Snapshot, input: &PlanInput, at: usize) -> Opti
     turns.find(|(_, heads)| (heads.at..heads.at + heads.heads.len()).contains(&at)).map(|(turn, _)| turn.atom)
 }
 
-/// Positions of messages that a person took out one by one.
+/// Positions of messages that a person excluded one by one.
 fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl Iterator<Item = usize> + 'a {
     heads.iter().enumerate().filter_map(move |(offset, head)| {
         let excludes = snapshot.marks.iter().any(|mark| {
@@ -301,7 +301,7 @@ fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl
     })
 }
 
-/// Rows for messages outside the window that a person took out one by one: they can be let back in.
+/// Rows for messages outside the window that a person excluded one by one, so that they can be included again.
 fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> {
     let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
     let mut rows = Vec::new();

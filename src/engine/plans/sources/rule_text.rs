@@ -10,7 +10,7 @@ use crate::tools::folder::{Folder, Looked, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep files may name files to be put in their place.
+/// Maximum depth of files that include files.
 const DEEPEST: usize = 4;
 
 /// Reads a file with rules, and the files that it names.
@@ -21,11 +21,11 @@ pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> R
     let whole = work.put(&ends(&head.text), path.parent().unwrap_or(Path::new("")), 0);
     let mut text = work.text;
     if head.left > 0 {
-        text.notes.push(format!("{} of {} bytes stay out", grouped(head.left), grouped(head.bytes)));
+        text.notes.push(format!("{} of {} bytes left out", grouped(head.left), grouped(head.bytes)));
     }
     let (sent, masked) = secrets::mask(&whole);
     if masked > 0 {
-        text.notes.push(format!("{masked} of what looks like secrets masked"));
+        text.notes.push(format!("{masked} possible secrets masked"));
     }
     text.hidden = u32::try_from(Safe::hidden(&sent)).unwrap_or(u32::MAX);
     if text.hidden > 0 {
@@ -42,7 +42,7 @@ fn ends(text: &str) -> String {
     text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
 }
 
-/// Puts files in the place of lines that name them (`@docs/style.md`), as far as they lie inside.
+/// Replaces lines that name files (`@docs/style.md`) by the files, if they are inside the folder.
 struct Imports<'a> {
     folder: &'a Folder,
     /// Bytes that may still be read.
@@ -64,11 +64,11 @@ impl Imports<'_> {
             match named.map(|name| (name, self.import(name, from, depth))) {
                 None => out.push_str(line),
                 Some((name, Ok(inner))) => {
-                    self.text.notes.push(format!("{} put in", plain(name)));
+                    self.text.notes.push(format!("{} inserted", plain(name)));
                     let _ = writeln!(out, "[{0}]\n{1}\n[end of {0}]", plain(name), inner.trim_end());
                 }
                 Some((name, Err(why))) => {
-                    self.text.notes.push(format!("{} not put in: it {why}", plain(name)));
+                    self.text.notes.push(format!("{} not inserted: it {why}", plain(name)));
                     out.push_str(line);
                 }
             }
@@ -82,14 +82,14 @@ impl Imports<'_> {
             return Err(format!("is more than {DEEPEST} files deep"));
         }
         if self.text.of.iter().any(|(other, _)| *other == path) {
-            return Err("is put in already".into());
+            return Err("is already inserted".into());
         }
         let there = self.folder.look(&path);
         self.text.of.push((path.clone(), there.clone()));
         match there {
             Looked::Nothing => return Err("does not exist".into()),
             Looked::Refused(why) => return Err(why),
-            Looked::File(Stamp { bytes, .. }) if bytes > self.left => return Err("has no room".into()),
+            Looked::File(Stamp { bytes, .. }) if bytes > self.left => return Err("is too large".into()),
             Looked::File(_) => {}
         }
         let head = self.folder.head(&path, self.left)?;
@@ -99,7 +99,7 @@ impl Imports<'_> {
     }
 }
 
-/// A path that a file names, beneath the topmost folder; none where it leads out, by its names.
+/// A path named in a file, beneath the topmost folder; `None` if it leads outside.
 fn inside(from: &Path, name: &str) -> Option<PathBuf> {
     let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
     for step in Path::new(name).components() {

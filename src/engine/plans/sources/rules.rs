@@ -1,10 +1,11 @@
-//! Puts what a project says of itself into a plan's input: a block for each file with rules that counts, one with the names
-//! of its skills. What a person took out, or the settings, becomes a row that stays out.
+//! Adds the rules and skills of a project to a plan's input: a block for each rules file that applies, and one with the
+//! names of the skills. Files excluded by a person or by the settings become left-out rows.
 //! Not for: finding and reading the files (`tools::workspace`, `skills`).
 //!
-//! Rules of a project are texts from files: they stand in the section Orientation, in a delimited message of the user's role,
-//! never among the instructions. A person's own rules are the person's words, and stand with the guidelines. Rules go in
-//! every mode, as instructions do; they never block a call: where there is no room for all, the nearest are tried first.
+//! Rules of a project are texts from files: they are sent in the section Orientation, in a delimited message of the
+//! user's role, never among the instructions. A person's own rules are the person's words and are sent with the
+//! guidelines. Rules are sent in every mode, as instructions are; they never block a call: if there is no room for all
+//! of them, the nearest are tried first.
 
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 const TRACES: usize = 64;
 /// Messages before the open turn whose calls count as near.
 const LATELY: usize = 2_000;
-/// Lines of a message that are looked through, and paths that are taken from them.
+/// Maximum lines of a message that are scanned for paths.
 const LINES: usize = 50_000;
 const PATHS: usize = 200;
 /// Summaries of modules that go, and their tokens together.
@@ -49,7 +50,7 @@ struct Candidate {
     below: bool,
 }
 
-/// Adds what is sent, and rows for what is not.
+/// Adds included rules, and rows for the others.
 pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut BuiltInput) -> Result<(), Failure> {
     let Some(project) = builder.project.clone() else { return Ok(()) };
     let near = near(builder, snapshot, found)?;
@@ -81,7 +82,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
             atom: skills::atom(),
             title: format!("skills: {}", skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")),
             path: None,
-            text: fenced("Skills: what they are for. load_skill gives one's text", &skills::listed(&skills)),
+            text: fenced("Skills and their purposes. load_skill returns the text of a skill", &skills::listed(&skills)),
             reason: Reason::Skills { count },
             off: false,
             below: false,
@@ -113,8 +114,8 @@ pub(crate) fn sent(guide: &Guide, text: &GuideText) -> String {
         format!("The user's own rules for all projects, from {}", guide.path)
     } else {
         format!(
-            "Rules of this project for work in {}, from {}. Follow them; rules that come later, and the user's own words, stand \
-             above them",
+            "Rules of this project for work in {}, from {}. Follow them; later rules and the user's own words take \
+                precedence",
             guide.folder, guide.path
         )
     };
@@ -142,7 +143,7 @@ fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
     }
 }
 
-/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
+/// Module summaries: those around named or touched files first, then those that the message names, up to their maximum
 /// number and tokens.
 fn modules(
     builder: &mut InputBuilder,
@@ -235,7 +236,7 @@ impl Put<'_> {
         });
     }
 
-    /// Offers what may go: what was asked for this call is tried first, then the nearest files, then summaries of modules.
+    /// Offers the candidates: those included for this call first, then the nearest files, then module summaries.
     fn offer(self) {
         let mut order: Vec<usize> = (0..self.going.len()).rev().collect();
         order.sort_by_key(|at| {
@@ -264,7 +265,7 @@ fn source(candidate: &Candidate) -> Source {
     Source { path: candidate.path.clone(), ..Source::default() }
 }
 
-/// What the person says in the open turn.
+/// The text of the open turn's message.
 fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failure> {
     let mut words = String::new();
     let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
@@ -296,7 +297,7 @@ fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> 
     Ok(paths.into_iter().collect())
 }
 
-/// `@path` words, and the files behind a message.
+/// `@path` words, and the files attached to a message.
 fn named(text: &str, paths: &mut BTreeSet<String>) {
     for line in text.lines().take(LINES) {
         if paths.len() >= PATHS {

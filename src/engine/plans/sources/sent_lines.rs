@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-/// Files that were read and are told to have changed, at most.
+/// Maximum number of changed files in the warning.
 const TOLD: usize = 4;
 
 #[derive(Deserialize)]
@@ -33,11 +33,11 @@ struct SentText {
     text: String,
 }
 
-/// Lines of the turns that go only while little is found, turn by turn.
+/// Lines of the turns that are sent only while little is retrieved, turn by turn.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
-/// The lines that go with turns whatever is found, and those of the margin. What a tool read and the file no longer holds is
-/// none of them; the plan warns of it.
+/// The lines that are sent with turns in any case, and those of the margin. Lines that a tool read and that the file no
+/// longer contains are not counted; the plan warns about them.
 pub(crate) fn taken(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -56,7 +56,7 @@ pub(crate) fn taken(
     Ok((taken, margin))
 }
 
-/// The lines of some messages that files still hold, and the files of which they hold others.
+/// The lines of some messages that files still contain, and the files that have changed.
 fn lines<'i>(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -83,10 +83,10 @@ fn lines<'i>(
             .flatten();
         let Some(now) = now else { continue };
         let said = piece.text.lines().count();
-        // What went was masked where it looked like a secret.
+        // Possible secrets in the sent text were masked.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
-        // Behind the text may stand two notes of the tool.
+        // Up to two notes of the tool may follow the text.
         if same + 2 < said || (same == 0 && said > 0) {
             changed.insert(piece.path.clone());
         }
@@ -144,7 +144,7 @@ fn plain(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// How many lines of a piece the file still holds at their place, from the first on.
+/// The number of lines of a piece that are still at their position in the file, from the first on.
 fn same_lines(piece: &SentText, now: &str) -> usize {
     let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
     piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()

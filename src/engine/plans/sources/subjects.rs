@@ -10,14 +10,14 @@ use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
 use std::sync::Arc;
 
-/// Questions among which subjects are told apart: so many of the last, so that the cost does not grow with the history.
+/// The number of last questions that are clustered, so that the cost does not grow with the history.
 const LOOKED: usize = 32;
 /// Questions remembered before the cache is cleared.
 const REMEMBERED: usize = 4_096;
 /// Bytes of a question that are read.
 const READ: usize = 4_096;
 
-/// The place of what is asked; none where the policy tells no subjects apart, or nothing was named yet.
+/// The subject of the question; `None` if the policy has no clusters, or nothing was named yet.
 pub(crate) fn place(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -42,8 +42,7 @@ pub(crate) fn place(
     Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
 }
 
-/// The heading over what was found, with the subject that it was found for where that began earlier, and how like it the
-/// question is.
+/// The heading of the search results, with the subject if it started earlier, and the similarity of the question.
 pub(crate) fn told(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
     let Some(QuestionPlace { id, likeness: Some(likeness), new: false }) = subject else {
         return (title, Scores::default());

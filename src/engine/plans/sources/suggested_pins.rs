@@ -112,7 +112,7 @@ pub(crate) fn first(atom: &Atom) -> Option<Hash> {
     }
 }
 
-/// How a suggestion's row is named: the message, so that the turn keeps a row of its own.
+/// The atom of a suggestion's row: the message, so that the turn keeps its own row.
 pub(crate) fn atom(key: Hash) -> Atom {
     Atom::Message { node: key }
 }
@@ -134,7 +134,7 @@ impl Suggestion {
     }
 }
 
-/// Puts the suggestions into a plan's input.
+/// Adds the suggestions to a plan's input.
 pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
     input.near.extend(snapshot.suggested.iter().map(|suggestion| OmittedItem {
         atom: suggestion.atom(),

@@ -21,7 +21,7 @@ use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A summary in memory, with what it covers found by key.
+/// A loaded summary, with its covered messages by key.
 pub(crate) struct LoadedSummary {
     pub(crate) summary: Arc<Summary>,
     users: HashMap<Hash, Hash>,
@@ -66,7 +66,7 @@ impl SentSummary {
     }
 }
 
-/// Whether a text holds a name as words of its own, in whatever case.
+/// Whether a text contains a name as separate words, ignoring case.
 fn names(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -74,11 +74,11 @@ fn names(text: &str, name: &str) -> bool {
     !name.is_empty() && text.match_indices(&name).any(|(at, _)| alone(at))
 }
 
-/// What of summaries a call gets.
+/// The summaries for a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
     pub(crate) going: Vec<SentSummary>,
-    /// Those that do not hold here.
+    /// Summaries that are not valid here.
     pub(crate) stale: Vec<Arc<Summary>>,
     pub(crate) covered: Vec<CoveredTurn>,
     pub(crate) warnings: Vec<Warning>,
@@ -89,11 +89,13 @@ pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
     pub(crate) marks: &'a [Mark],
+    /// The only lane of the window; none if it holds all lanes.
+    pub(crate) lane: Option<&'a str>,
 }
 
 impl SummaryView<'_> {
-    /// How a summary stands here. Costs a few look-ups, however much it covers: all that it covers lies on one path, so its
-    /// last node being here means that all of them are.
+    /// The state of a summary here. Needs only a few lookups, whatever it covers: everything that it covers is on one
+    /// path, so if its last node is here, all of them are.
     pub(crate) fn sight(&self, held: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
         let tip = held.summary.tip().and_then(|key| tree.by_key(key));
@@ -157,13 +159,13 @@ impl SummaryView<'_> {
         (None, passed)
     }
 
-    /// The lane that the path's end belongs to.
+    /// The lane whose summaries are sent: the window's, else the one that the path's end belongs to.
     pub(crate) fn lane(&self) -> &str {
-        self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane)
+        self.lane.unwrap_or_else(|| self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane))
     }
 }
 
-/// Whether an exclusion is of something that was read for a summary.
+/// Whether an exclusion concerns a source of the summary.
 fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     match target {
         Atom::Turn { user, .. } => held.users.contains_key(user),
@@ -172,7 +174,7 @@ fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     }
 }
 
-/// What may go, in the order in which it was accepted. What is of another lane takes the place of no turns.
+/// The summaries that may be sent, in the order of their acceptance. A summary of another lane replaces no turns.
 pub(crate) fn choose<'t>(
     ground: &SummaryView<'_>,
     branch: &Branch,
@@ -211,7 +213,7 @@ pub(crate) fn choose<'t>(
     found
 }
 
-/// A summary's text as it is sent.
+/// A summary's text in a request.
 pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
     let (from, to) = summary.turns;
     let by = match (summary.source, &summary.model) {
@@ -225,7 +227,7 @@ pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
     render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), summary.text.as_deref().unwrap_or_default())
 }
 
-/// Every text as which a summary may have been sent.
+/// Every text form in which a summary may have been sent.
 pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     let labels = [None, Some("a turn in it has changed since"), Some("a file in it has changed since")];
     labels.into_iter().map(|label| summary_text(summary, label))
@@ -237,7 +239,7 @@ pub(crate) fn title(summary: &Summary) -> String {
     format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
 }
 
-/// The state that a list shows.
+/// The state for the list of summaries.
 pub(crate) fn state(ground: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
     ground.sight(held).state(StalenessLimits::default())
 }

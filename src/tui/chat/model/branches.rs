@@ -1,5 +1,6 @@
-//! The branch tree at the left: rows worked out when branches change, drawn only where visible.
-//! Below them the ends of the tree that no branch stands on, newest first. Not for: other nodes.
+//! The branch tree in the left panel: its rows are computed when branches change and drawn only where they are visible.
+//! Below it are the ends of the tree that no branch points to, newest first.
+//! Not for: other nodes.
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;
@@ -7,15 +8,15 @@ use crate::domain::conversation::tree::Slot;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Ends without a branch that are listed.
+/// Maximum number of listed ends without a branch.
 const ENDS: usize = 24;
 
-/// An end of the tree that no branch stands on.
+/// An end of the tree that no branch points to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnnamedEnd {
     /// The last node.
     pub node: NodeId,
-    /// First words of the last message, unsanitised.
+    /// First words of the last message, unsanitized.
     pub title: String,
     /// Messages on its path.
     pub messages: u32,
@@ -24,9 +25,9 @@ pub struct UnnamedEnd {
 /// One branch in the tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// For each level above, whether a line goes past.
+    /// For each level above, whether a vertical line passes this row.
     pub past: Vec<bool>,
     /// Whether it is the last child of its parent.
     pub last: bool,
@@ -41,22 +42,22 @@ pub struct BranchPanel {
     pub rows: Vec<Row>,
     /// Ends without a branch, at most 24.
     pub ends: Vec<UnnamedEnd>,
-    /// How many there are in all.
+    /// Their total number.
     pub all_ends: usize,
-    /// The selected row; ends count on after the branches.
+    /// The selected row; ends are counted after the branches.
     pub cursor: usize,
-    /// Branches that were put away are shown too.
+    /// Archived branches are shown too.
     pub archived: bool,
-    /// The leaves among the nodes that are known, and of which session they are.
+    /// The leaves among the known nodes.
     leaves: Vec<Slot>,
     known: usize,
     session: Option<SessionId>,
-    /// The row at the top, where the wheel moved it.
+    /// The top row, if the wheel scrolled the list.
     pub wheeled: Option<usize>,
 }
 
 impl BranchPanel {
-    /// Works the rows out again; the selection stays on its branch.
+    /// Recomputes the rows; the selection stays on its branch.
     pub fn rebuild(&mut self, session: &Session) {
         let selected = self.rows.get(self.cursor).map(|row| row.branch);
         let shown: HashSet<BranchId> = session
@@ -87,7 +88,7 @@ impl BranchPanel {
         self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
     }
 
-    /// Another session, or the same one read anew.
+    /// Clears the state, because another session is opened or the same one is read again.
     pub fn forget(&mut self) {
         self.rows.clear();
         self.leaves.clear();
@@ -100,7 +101,7 @@ impl BranchPanel {
         self.rows.get(self.cursor).map(|row| row.branch)
     }
 
-    /// Leaves of the tree on which no branch stands.
+    /// Finds the leaves of the tree that no branch points to.
     fn find_ends(&mut self, session: &Session) {
         let tree = &session.tree;
         if self.session != Some(session.card.id) || self.known > tree.len() {
@@ -132,13 +133,13 @@ impl BranchPanel {
         self.ends = listed.collect();
     }
 
-    /// How many lines can be selected.
+    /// The number of selectable lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() + self.ends.len()
     }
 
-    /// Whether there is nothing.
+    /// Whether there are no lines.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

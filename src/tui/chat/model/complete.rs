@@ -1,12 +1,12 @@
-//! The list over the composer while a name is typed behind an `@`: what may be put in its place.
-//! Not for: commands after a slash (`slash`), or asking for the names (`update::completing`).
+//! The completion list above the composer while a name is typed after an `@`.
+//! Not for: commands after a slash (`slash`), or requesting the names (`update::completing`).
 //!
-//! Names come from sources. Each has a variant of [`CompletionSource`], a request that `update::completing` sends for what was typed,
-//! and items that stand in the one list.
+//! Names come from sources. Each source has a variant of [`CompletionSource`], a request that `update::completing`
+//! sends for the typed text, and items in the common list.
 
 use crate::domain::code::symbols::NamedSymbol;
 
-/// Where a name comes from.
+/// The source of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum CompletionSource {
     /// Files of the workspace.
@@ -15,14 +15,14 @@ pub enum CompletionSource {
     Symbols,
 }
 
-/// A name that may be taken.
+/// A completion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompletionItem {
-    /// Where it comes from.
+    /// Its source.
     pub source: CompletionSource,
-    /// What stands in the list and behind the `@`, unsanitised.
+    /// The name in the list and after the `@`, unsanitized.
     pub name: String,
-    /// For a symbol: which one.
+    /// The symbol, if it is one.
     pub symbol: Option<Box<NamedSymbol>>,
 }
 
@@ -46,38 +46,38 @@ pub type TextPosition = (usize, usize);
 /// The list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompletionPopup {
-    /// Where the `@` stands.
+    /// The position of the `@`.
     pub at: TextPosition,
-    /// What was typed behind it.
+    /// The text typed after it.
     pub word: String,
-    /// What may be taken.
+    /// The completions.
     pub items: Vec<CompletionItem>,
-    /// The selected one.
+    /// The selected completion.
     pub cursor: usize,
-    /// Why there is nothing, or not everything.
+    /// Why the list is empty or incomplete.
     pub note: String,
     /// The newest request for files.
     pub ticket: u64,
     /// The newest request for symbols.
     pub symbols: u64,
-    /// The person closed it for this word.
+    /// The user closed the list for this word.
     pub closed: bool,
 }
 
 impl CompletionPopup {
-    /// The selected item, if the list is to be seen.
+    /// The selected item, if the list is visible.
     #[must_use]
     pub fn selected(&self) -> Option<&CompletionItem> {
         self.items.get(self.cursor).filter(|_| !self.closed)
     }
 
-    /// Whether there is something to see.
+    /// Whether there is anything to show.
     #[must_use]
     pub fn seen(&self) -> bool {
         !self.closed && (!self.items.is_empty() || !self.note.is_empty())
     }
 
-    /// Takes the items of one source in, in place of what that had before.
+    /// Replaces the items of one source.
     pub fn fill(&mut self, source: CompletionSource, items: Vec<CompletionItem>) {
         let kept = self.selected().cloned();
         self.items.retain(|item| item.source != source);
@@ -87,7 +87,8 @@ impl CompletionPopup {
         self.cursor = again.unwrap_or(0);
     }
 
-    /// Files first, then symbols; but a few of each are seen, and a symbol that is named in full comes before all.
+    /// Sorts files first, then symbols; a few of each are always visible, and a symbol with exactly the typed name
+    /// comes first.
     fn order(&mut self) {
         let mut nth = [0_usize; 2];
         let mut placed: Vec<(usize, CompletionItem)> = Vec::with_capacity(self.items.len());
@@ -107,7 +108,7 @@ impl CompletionPopup {
         self.items = placed.into_iter().map(|(_, item)| item).collect();
     }
 
-    /// Selects another one, round the ends.
+    /// Selects another item and wraps around at the ends.
     pub fn step(&mut self, up: bool) {
         let count = self.items.len().max(1);
         self.cursor = if up { (self.cursor + count - 1) % count } else { (self.cursor + 1) % count };
@@ -119,7 +120,7 @@ fn own_name(name: &str) -> &str {
     name.rsplit(['#', ':', '.']).next().unwrap_or_default()
 }
 
-/// The name that is being typed in a line before a column: the column of its `@`, and what stands behind.
+/// The name that is being typed before a column: the column of its `@`, and the text after it.
 #[must_use]
 pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     let before: Vec<char> = line.chars().take(column).collect();
@@ -130,7 +131,7 @@ pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     (begins && plain).then(|| (at, word.iter().collect()))
 }
 
-/// Whether a name stands in the text as one word.
+/// Whether a name occurs in the text as a separate word.
 pub(super) fn named(lines: &[String], token: &str) -> bool {
     let goes_on = |rest: &str| {
         let mut next = rest.chars();

@@ -1,5 +1,5 @@
-//! The messages on the screen: the path of the branch, what is marked on it, which is selected, where the view stands.
-//! Not for: wrapping (the view does that, for what is visible only).
+//! The messages on the screen: the branch's path, the marked messages, the selected message, and the scroll position.
+//! Not for: wrapping (the view wraps the visible part only).
 
 use super::search::ConversationSearch;
 use crate::domain::base::failure::Failure;
@@ -12,16 +12,16 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// More messages than so many do not come at once at the end of a path.
+/// Maximum number of messages that are appended at the end of a path at once.
 const LONGEST: usize = 1_000;
 
-/// What the view's top edge holds on to.
+/// The anchor of the view's top edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ScrollAnchor {
-    /// The end stays visible, whatever comes.
+    /// The end stays visible when rows are added.
     #[default]
     Bottom,
-    /// This row of this message is the topmost.
+    /// This row of this message is at the top.
     At {
         /// Position on the path (its length: the open turn).
         block: usize,
@@ -35,15 +35,15 @@ pub enum ScrollAnchor {
 pub struct Conversation {
     /// The path, root first.
     pub path: Vec<Slot>,
-    /// The mark that bears on each message.
+    /// The mark that applies to each message.
     pub marks: Vec<Option<MarkKind>>,
     /// Bytes up to and including each message, for the scroll bar.
     pub weight: Vec<u64>,
     /// The selected message.
     pub cursor: usize,
-    /// Where the view stands.
+    /// The scroll position.
     pub place: ScrollAnchor,
-    /// Rows by which a person wants to move; worked off when the heights are known.
+    /// Rows to scroll by, applied once the heights are known.
     pub scroll: i64,
     /// The selected message should be visible.
     pub reveal: bool,
@@ -51,18 +51,18 @@ pub struct Conversation {
     pub page: u16,
     /// Messages whose folded parts are open.
     pub opened: HashSet<NodeId>,
-    /// The search of these messages, while there is one.
+    /// The active search of these messages.
     pub search: Option<ConversationSearch>,
     /// Why the last turn of a branch failed.
     pub failed: HashMap<BranchId, Failure>,
     branch: Option<BranchId>,
-    /// The branch's marks when the path was worked out.
+    /// The branch's marks when the path was computed.
     marked: Vec<Mark>,
     stale: bool,
 }
 
 impl Conversation {
-    /// Works the path out again. Returns from which position on it is new.
+    /// Recomputes the path. Returns the position from which it is new.
     pub fn rebuild(&mut self, session: &Session) -> usize {
         let Some(branch) = session.branch() else {
             self.path.clear();
@@ -94,7 +94,7 @@ impl Conversation {
         if moved { self.path.len() } else { same }
     }
 
-    /// Lengthens the path by what came at its end. None where that is not all that happened.
+    /// Extends the path by new messages at its end. `None` if anything else changed.
     fn extend(&mut self, tree: &Tree, branch: &Branch, tip: Option<Slot>) -> Option<usize> {
         let (tip, last) = (tip?, *self.path.last()?);
         if self.stale || self.branch != Some(branch.id) || self.marked != branch.marks {
@@ -110,7 +110,7 @@ impl Conversation {
         }
         let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());
         self.path.extend(fresh.into_iter().rev());
-        // A mark on a turn bears on its messages, so those of the last one are worked out from its question on.
+        // A mark on a turn applies to its messages, so the marks of the last turn are computed from its question on.
         let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
         let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
         self.marks.truncate(from);
@@ -124,7 +124,7 @@ impl Conversation {
         Some(old)
     }
 
-    /// Finds the matches of the search again.
+    /// Recomputes the matches of the search.
     fn recount(&mut self) {
         if let Some(search) = &mut self.search {
             search.unread = self.path.len();
@@ -132,7 +132,7 @@ impl Conversation {
         }
     }
 
-    /// A message of the path is another one now: everything is worked out again.
+    /// A message of the path was replaced: everything is recomputed.
     pub fn forget(&mut self) {
         self.stale = true;
     }
@@ -143,14 +143,14 @@ impl Conversation {
         self.path.get(self.cursor).copied()
     }
 
-    /// The user message of the selected message's turn.
+    /// The user message of the turn that contains the selected message.
     #[must_use]
     pub fn asked_by(&self, tree: &Tree, position: usize) -> Option<Slot> {
         let before = self.path.get(..=position)?;
         before.iter().rev().copied().find(|slot| tree.head(*slot).role == Role::User)
     }
 
-    /// How many messages come after the turn of this message, without tool results.
+    /// The number of messages after the turn of this message, without tool results.
     #[must_use]
     pub fn later_than(&self, tree: &Tree, node: NodeId) -> usize {
         let asks = |slot: &&Slot| tree.head(**slot).role == Role::User;
@@ -160,18 +160,18 @@ impl Conversation {
         later[next..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
     }
 
-    /// Selects another message.
+    /// Selects another message and makes it visible.
     pub fn select(&mut self, position: usize) {
         self.cursor = position.min(self.path.len().saturating_sub(1));
         self.reveal = true;
     }
 
-    /// Selects a message that is in view, so that nothing moves.
+    /// Selects a visible message without scrolling.
     pub fn point_at(&mut self, position: usize) {
         self.cursor = position.min(self.path.len().saturating_sub(1));
     }
 
-    /// Shows the end again.
+    /// Scrolls to the end and stays there.
     pub fn follow(&mut self) {
         self.place = ScrollAnchor::Bottom;
         self.scroll = 0;

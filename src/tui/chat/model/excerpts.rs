@@ -1,21 +1,21 @@
-//! Parts of a message that are copied by themselves: its blocks of code.
-//! Not for: copying (the run loop), or the list in which one is chosen (`screens::picker::model`).
+//! The parts of a message that can be copied separately: its code blocks.
+//! Not for: copying (the run loop), or the list of parts (`screens::picker::model`).
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Blocks that are told at most.
+/// Maximum number of blocks.
 const MOST: usize = 200;
 
 /// A block of code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Excerpt {
-    /// Its language, as the fence names it; empty for none.
+    /// Its language, as named by the fence; empty if there is none.
     pub language: String,
     /// The code, without the fences.
     pub text: String,
 }
 
-/// The blocks of code of a message, in their order.
+/// The code blocks of a message, in order.
 #[must_use]
 pub fn code_blocks(message: &str) -> Vec<Excerpt> {
     let mut found = Vec::new();

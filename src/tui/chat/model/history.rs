@@ -1,22 +1,22 @@
-//! Messages that were sent or cleared, to be brought back into the composer.
+//! Sent and cleared messages that can be recalled into the composer.
 //! Not for: the composer's text (`composer`).
 
 use std::sync::Arc;
 
-/// Messages that are remembered.
+/// Maximum number of messages.
 const LIMIT: usize = 100;
 
-/// See the module.
+/// The recallable messages.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Oldest first.
     texts: Vec<Arc<str>>,
-    /// The message that is shown, while the person walks through them.
+    /// The recalled message, while the user walks through the history.
     shown: Option<usize>,
 }
 
 impl History {
-    /// Adds a message as the newest, unless that is the same.
+    /// Adds a message as the newest, unless it equals the newest.
     pub fn remember(&mut self, text: &Arc<str>) {
         if !text.trim().is_empty() && self.texts.last() != Some(text) {
             self.texts.push(text.clone());
@@ -26,7 +26,7 @@ impl History {
         }
     }
 
-    /// Puts earlier messages, oldest first, before those of this run of the program.
+    /// Inserts earlier messages, oldest first, before those of this run of the program.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);
         for text in earlier.chain(own).filter(|text| !text.trim().is_empty()) {
@@ -39,19 +39,19 @@ impl History {
         self.shown = None;
     }
 
-    /// Whether one of the messages is shown.
+    /// Whether a recalled message is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// The shown message is another text now.
+    /// The recalled message was edited and no longer belongs to the history.
     pub fn leave(&mut self) {
         self.shown = None;
     }
 
-    /// Goes to an older message, or to a newer one. `Some(None)` is the place after the newest: the draft. `None`: there is
-    /// no place to go to.
+    /// Goes to an older or a newer message. `Some(None)` is the position after the newest message: the draft. `None`:
+    /// there is no such position.
     pub fn step(&mut self, older: bool) -> Option<Option<Arc<str>>> {
         let newest = self.texts.len();
         let next = match (self.shown, older) {

@@ -1,5 +1,5 @@
-//! A turn under way on a branch: the message sent, the words that have come, what it costs so far.
-//! Not for: what is committed (that is in nodes).
+//! A running turn on a branch: the sent message, the received text, and the cost so far.
+//! Not for: committed messages (those are nodes).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -13,55 +13,55 @@ use std::sync::Arc;
 /// A wait before another attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Retry {
-    /// Which attempt comes next.
+    /// The number of the next attempt.
     pub attempt: u32,
-    /// When, in the model's milliseconds.
+    /// Its time, in the model's milliseconds.
     pub until: u64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// An open turn.
+/// A running turn.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The user message while it is not a node; empty otherwise.
     pub user: Arc<str>,
-    /// The node after which it stands.
+    /// The node that precedes it.
     pub after: Option<NodeId>,
-    /// The run whose words come.
+    /// The run whose text arrives.
     pub run: Option<RunId>,
-    /// Where the branch stood when it began.
+    /// The branch's head when the turn started.
     pub head: Option<NodeId>,
-    /// The words so far, state block included.
+    /// The text so far, including the state block.
     pub text: String,
-    /// The thoughts so far.
+    /// The reasoning text so far.
     pub reasoning: String,
     /// Tokens so far.
     pub tokens: u32,
-    /// How sure that is.
+    /// The certainty of that number.
     pub certainty: Option<Certainty>,
     /// Cost so far.
     pub cost: Option<u64>,
-    /// When it began.
+    /// Its start time.
     pub began: u64,
     /// A wait for another attempt.
     pub retry: Option<Retry>,
-    /// A person asked it to stop.
+    /// The user asked it to stop.
     pub stopping: bool,
-    /// The call to a tool that waits for a word.
+    /// The tool call that needs approval.
     pub asks: Option<Arc<PendingApproval>>,
-    /// What the tool at work has said last.
+    /// The last output of the running tool.
     pub said: String,
 }
 
 impl Live {
-    /// A turn that begins now.
+    /// A turn that starts now.
     #[must_use]
     pub fn open(user: Arc<str>, after: Option<NodeId>, now: u64) -> Self {
         Self { user, after, began: now, ..Self::default() }
     }
 
-    /// Words came from a run; a new run's words take the place of the old one's.
+    /// Text arrived from a run; a new run's text replaces the old run's text.
     pub fn stream(&mut self, run: RunId, text: &str, reasoning: &str) {
         if self.run != Some(run) {
             self.run = Some(run);
@@ -74,7 +74,7 @@ impl Live {
         self.reasoning.push_str(reasoning);
     }
 
-    /// What was shown as coming is on the path by now, so it is not shown twice.
+    /// The arriving text is now on the path, so it is not shown twice.
     pub fn settle(&mut self, session: &Session, path: &[Slot], new_from: usize) {
         let grown = path.get(new_from..).unwrap_or_default();
         if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
@@ -96,23 +96,23 @@ impl Live {
         }
     }
 
-    /// Seconds since it began.
+    /// Seconds since its start.
     #[must_use]
     pub fn seconds(&self, now: u64) -> u64 {
         now.saturating_sub(self.began) / 1000
     }
 
-    /// When its shown seconds change.
+    /// The time at which the displayed seconds change.
     #[must_use]
     pub fn next_second(&self, now: u64) -> u64 {
         self.began + (self.seconds(now) + 1) * 1000
     }
 }
 
-/// How the last turn of a branch went wrong, shown under the conversation until something is sent.
+/// The failure of a branch's last turn, shown below the conversation until something is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failed {
-    /// The three sentences.
+    /// Its three sentences.
     pub failure: Failure,
 }
 

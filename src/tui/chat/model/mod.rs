@@ -1,5 +1,5 @@
-//! What the chat knows: messages, composer, queue, panels.
-//! Not for: changing it (`update`).
+//! The chat's state: messages, composer, queue, panels.
+//! Not for: changing the state (`update`).
 
 pub mod branches;
 pub mod complete;

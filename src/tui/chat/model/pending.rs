@@ -1,13 +1,13 @@
-//! What the requests of the chat were made for.
+//! The purposes of the chat's pending requests.
 //! Not for: requests of screens (each screen's `model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::planning::draft::Draft;
 
-/// Milliseconds after which the person is told that a call waits for its plan.
+/// Milliseconds after which the user is told that a call waits for its plan.
 pub const PATIENCE: u64 = 300;
 
-/// What a request about the next turn was made for.
+/// The purpose of a request about the next turn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnPending {
     /// To send a message.
@@ -16,19 +16,19 @@ pub enum TurnPending {
         branch: BranchId,
         /// The message.
         draft: Draft,
-        /// When it was handed in, in milliseconds since the program began.
+        /// When it was sent, in milliseconds since the program started.
         since: u64,
-        /// The person was told that it waits.
+        /// The user was told that it waits.
         told: bool,
     },
-    /// To get the right to ask on a branch on which another program asks.
+    /// To get the claim on a branch on which another process is sending.
     Claim(BranchId),
     /// To plan the draft.
     Plan,
 }
 
 impl TurnPending {
-    /// When the person is to be told that a call waits for its plan, in milliseconds since the program began.
+    /// When to tell the user that a call waits for its plan, in milliseconds since the program started.
     #[must_use]
     pub fn tell_at(&self) -> Option<u64> {
         match self {
@@ -47,7 +47,7 @@ impl TurnPending {
     }
 }
 
-/// What a request of the composer was made for.
+/// The purpose of a request of the composer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ComposerPending {
     /// To attach the text of a file or symbol to the message.
@@ -61,13 +61,13 @@ pub enum ComposerPending {
     Check(String),
     /// To list names that complete the typed one.
     Complete,
-    /// To save the draft, or to end something that nobody waits for.
+    /// To save the draft, or a change whose answer is not needed.
     Save,
     /// To read earlier messages of a session.
     History(SessionId),
 }
 
-/// What a request about messages was made for.
+/// The purpose of a request about messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MessagePending {
     /// To show contents.

@@ -1,5 +1,5 @@
-//! The plan of the next call as it is shown, and when it must be solved again.
-//! Not for: solving (the engine does) or the overlay's rows (`screens::request::model`).
+//! The plan of the next request as displayed, and when it must be recomputed.
+//! Not for: computing it (the engine), or the overlay's rows (`screens::request::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -8,52 +8,52 @@ use crate::domain::planning::draft::{Draft, Planned};
 use crate::domain::planning::plan::{Blocked, ContextPlan};
 use std::sync::Arc;
 
-/// How long typing must rest before a plan is asked for, in milliseconds.
+/// How long typing must pause before a plan is requested, in milliseconds.
 pub const REST: u64 = 60;
 
-/// What is shown, and for what it was solved.
+/// The displayed plan, and its origin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DisplayedPlan {
-    /// The generation that asked for it.
+    /// The generation that requested it.
     pub generation: u64,
     /// The branch.
     pub branch: BranchId,
     /// The draft.
     pub draft: Draft,
-    /// It.
+    /// The plan, or why there is none.
     pub solved: Planned,
 }
 
-/// The plan loop.
+/// The state of planning.
 #[derive(Clone, Debug, Default)]
 pub struct PlanState {
-    /// The newest generation asked for.
+    /// The newest requested generation.
     pub generation: u64,
     /// Its branch and draft.
     pub asked: Option<(BranchId, Draft)>,
-    /// When the draft is planned: typing has rested then.
+    /// When the draft is planned, after typing has paused.
     pub due: Option<u64>,
-    /// The branch changed since; the engine is planning the draft again.
+    /// The branch changed since then; the engine is planning the draft again.
     pub outdated: bool,
-    /// What is shown.
+    /// The displayed plan.
     pub shown: Option<DisplayedPlan>,
-    /// The most that a plan on this branch shared with the last call, since that call.
+    /// The longest prefix that a plan on this branch shared with the last call, since that call.
     pub best: Option<ReusedPrefix>,
 }
 
-/// What a plan shares with the last call on its branch.
+/// The prefix that a plan shares with the last call on its branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReusedPrefix {
     /// The branch.
     pub branch: BranchId,
     /// Tokens.
     pub tokens: u32,
-    /// What that saves, in millionths of a dollar.
+    /// The savings, in millionths of a dollar.
     pub saves: u64,
 }
 
 impl ReusedPrefix {
-    /// Of a plan, where there was a call.
+    /// The prefix of a plan, if there was a call.
     #[must_use]
     pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
@@ -67,7 +67,7 @@ impl ReusedPrefix {
 }
 
 impl PlanState {
-    /// Remembers the most that was shared.
+    /// Records the longest shared prefix.
     pub fn reused(&mut self, shown: &DisplayedPlan) {
         if let Some(now) = ReusedPrefix::of(shown) {
             let less = |best: ReusedPrefix| best.branch == now.branch && best.tokens > now.tokens;
@@ -75,7 +75,7 @@ impl PlanState {
         }
     }
 
-    /// What the plan shown shares less than one did since the last call: tokens, and what they cost.
+    /// How much less the displayed plan shares than an earlier plan since the last call: tokens, and their cost.
     #[must_use]
     pub fn shares_less(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
@@ -83,17 +83,17 @@ impl PlanState {
         Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
     }
 
-    /// The draft changed: ask for its plan soon. Typing pushes it off until it rests.
+    /// The draft changed: request its plan soon. Typing postpones the request until it pauses.
     pub fn touch(&mut self, now: u64) {
         self.due = Some(now + REST);
     }
 
-    /// Another draft is on the screen: ask for its plan at once.
+    /// Another draft is on the screen: request its plan at once.
     pub fn hurry(&mut self, now: u64) {
         self.due = Some(now);
     }
 
-    /// The plan shown for a branch.
+    /// The displayed plan of a branch.
     #[must_use]
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
@@ -102,7 +102,7 @@ impl PlanState {
         }
     }
 
-    /// How the server of the plan shown counts beside us.
+    /// The calibration for the server of the displayed plan.
     #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
@@ -120,13 +120,13 @@ impl PlanState {
         }
     }
 
-    /// Whether no newer plan is on its way, as far as the screen knows.
+    /// Whether no newer plan is pending, as far as the screen knows.
     #[must_use]
     pub fn current(&self) -> bool {
         self.due.is_none() && !self.outdated
     }
 
-    /// The id of the plan on the screen, if it is for exactly this draft and nothing has changed since.
+    /// The id of the displayed plan, if it is for exactly this draft and nothing has changed since.
     #[must_use]
     pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
         let shown = self.shown.as_ref()?;

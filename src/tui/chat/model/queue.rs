@@ -1,4 +1,4 @@
-//! Messages that wait for the open turn of their branch to end, in the order in which they are sent.
+//! Messages that wait for the open turn of their branch to end, in the order in which they will be sent.
 //! Not for: sending them (`update::queueing`).
 
 use crate::domain::base::ids::BranchId;
@@ -6,32 +6,32 @@ use crate::domain::planning::draft::Draft;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How a message waits.
+/// The state of a queued message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueState {
-    /// For the answer that is coming.
+    /// It waits for the arriving answer.
     Waiting,
-    /// It was handed in.
+    /// It is being sent.
     Sending,
-    /// For a person's word: the answer before it failed or was stopped.
+    /// It waits for the user's decision, because the previous answer failed or was stopped.
     Held,
 }
 
-/// A message that waits.
+/// A queued message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Queued {
-    /// What will be asked.
+    /// The message.
     pub draft: Draft,
-    /// How it waits.
+    /// Its state.
     pub standing: QueueState,
 }
 
-/// The messages that wait, by branch.
+/// The queued messages, by branch.
 #[derive(Clone, Debug, Default)]
 pub struct Queue(BTreeMap<BranchId, Vec<Queued>>);
 
 impl Queue {
-    /// What waits on a branch, first to go first.
+    /// The queue of a branch, the next message first.
     #[must_use]
     pub fn of(&self, branch: BranchId) -> &[Queued] {
         self.0.get(&branch).map_or(&[], Vec::as_slice)
@@ -42,8 +42,8 @@ impl Queue {
         self.0.entry(branch).or_default().push(Queued { draft, standing: QueueState::Waiting });
     }
 
-    /// Takes the newest message out again, unless it is being sent.
-    pub fn take_back(&mut self, branch: BranchId) -> Option<Draft> {
+    /// Removes the newest message from the queue, unless it is being sent.
+    pub fn unqueue_last(&mut self, branch: BranchId) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         let taken = list.pop_if(|last| last.standing != QueueState::Sending).map(|last| last.draft);
         if list.is_empty() {
@@ -52,7 +52,7 @@ impl Queue {
         taken
     }
 
-    /// The message that goes now, if one may; it counts as being sent. Held ones go only when they are `released`.
+    /// The next message to send, if any; it counts as being sent. Held messages are sent only if `released`.
     pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         if released {
@@ -63,13 +63,13 @@ impl Queue {
         Some(first.draft.clone())
     }
 
-    /// Whether this is the message that is being sent.
+    /// Whether this message is being sent.
     #[must_use]
     pub fn is_sending(&self, branch: BranchId, draft: &Draft) -> bool {
         self.of(branch).first().is_some_and(|first| first.standing == QueueState::Sending && same(&first.draft, draft))
     }
 
-    /// A message that was being sent is under way: it waits no longer. False when it was none of these.
+    /// The message was sent and leaves the queue. False if it was not in the queue.
     pub fn went(&mut self, branch: BranchId, draft: &Draft) -> bool {
         let sent = self.is_sending(branch, draft);
         let Some(list) = self.0.get_mut(&branch) else { return false };
@@ -82,7 +82,7 @@ impl Queue {
         sent
     }
 
-    /// Everything on a branch waits for a person's word. True when there is something.
+    /// Holds all messages of a branch for the user's decision. True if there are any.
     pub fn hold(&mut self, branch: BranchId) -> bool {
         let list = self.0.get_mut(&branch);
         list.is_some_and(|list| {
@@ -93,13 +93,13 @@ impl Queue {
         })
     }
 
-    /// Whether something waits for a person's word.
+    /// Whether messages are held for the user's decision.
     #[must_use]
     pub fn held(&self, branch: BranchId) -> bool {
         self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
     }
 
-    /// All the words that wait on a branch.
+    /// The text of all queued messages of a branch.
     #[must_use]
     pub fn words(&self, branch: BranchId) -> Arc<str> {
         match self.of(branch) {
@@ -114,16 +114,16 @@ fn same(a: &Draft, b: &Draft) -> bool {
     a.text == b.text && a.kind == b.kind
 }
 
-/// When the draft of a branch is to be stored.
+/// When the draft of a branch is to be saved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DraftSaveTime {
-    /// The branch on which the person writes.
+    /// The branch of the draft.
     pub branch: Option<BranchId>,
-    /// When, in milliseconds; none when what is stored is what stands there.
+    /// The time in milliseconds; `None` if the saved text is current.
     pub due: Option<u64>,
 }
 
-/// Words in line and words being written, as they are kept over a restart.
+/// Queued text and draft text, as saved across a restart.
 #[must_use]
 pub fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
     match (line.is_empty(), written.is_empty()) {
@@ -148,7 +148,7 @@ mod tests {
         for text in ["one", "two", "three"] {
             queue.push(branch, draft(text));
         }
-        assert_eq!(queue.take_back(branch), Some(draft("three")));
+        assert_eq!(queue.unqueue_last(branch), Some(draft("three")));
         assert_eq!(queue.next(branch, false), Some(draft("one")));
         assert_eq!(queue.next(branch, false), None, "one at a time");
         assert!(!queue.went(branch, &draft("two")));
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(queue.next(branch, false), None);
         assert_eq!(&*queue.words(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
-        assert_eq!(queue.take_back(branch), None, "it is on its way");
+        assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
         assert!(queue.went(branch, &draft("two")) && queue.of(branch).is_empty());
     }
 }

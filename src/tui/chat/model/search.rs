@@ -1,5 +1,5 @@
 //! A search of the messages on the screen: the searched texts, the matches, and the current match.
-//! Not for: the search of all sessions (`screens::search`), or what a message's text is (the view reads that).
+//! Not for: the search of all sessions (`screens::search`), or reading a message's text (the view does that).
 
 use super::conversation::ScrollAnchor;
 use crate::domain::base::hash::Hash;
@@ -19,7 +19,7 @@ pub struct SearchMatch {
 /// A search of the conversation.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearch {
-    /// The words, as they are compared: see [`comparable`].
+    /// The query in comparable form: see [`comparable`].
     query: String,
     /// The texts of the messages read so far, comparable, each with the hash of its content.
     texts: HashMap<Slot, (Option<Hash>, Arc<str>)>,
@@ -37,7 +37,7 @@ pub struct ConversationSearch {
     pub began: (usize, ScrollAnchor),
 }
 
-/// A text as a search compares it: lower case, every run of white space as one space.
+/// A text in the form that a search compares: lower case, every run of white space as one space.
 #[must_use]
 pub fn comparable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -64,7 +64,7 @@ impl ConversationSearch {
         Self { began: (cursor, place), ..Self::default() }
     }
 
-    /// The compared words.
+    /// The query in comparable form.
     #[must_use]
     pub fn query(&self) -> &str {
         &self.query
@@ -101,7 +101,7 @@ impl ConversationSearch {
         self.unread > 0 || self.read != (path.len(), path.last().copied())
     }
 
-    /// Records that all texts of this path were read, except for so many.
+    /// Records that all texts of this path were read, except for `unread` messages.
     pub fn was_read(&mut self, path: &[Slot], unread: usize) {
         self.unread = unread;
         self.read = (path.len(), path.last().copied());
@@ -112,7 +112,7 @@ impl ConversationSearch {
         self.texts.insert(slot, (content, Arc::from(comparable(text))));
     }
 
-    /// Searches for other words; the match nearest to where the search began becomes the current one.
+    /// Searches for another text; the match nearest to the start of the search becomes the current one.
     pub fn search(&mut self, words: &str, path: &[Slot]) {
         self.query = comparable(words);
         self.matches = self.find(path);
@@ -146,7 +146,7 @@ impl ConversationSearch {
         path.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Goes to the next match, or to the previous one; after the last comes the first.
+    /// Goes to the next or the previous match; the first one follows the last.
     pub fn step(&mut self, forward: bool) {
         let count = self.matches.len();
         if count > 0 {

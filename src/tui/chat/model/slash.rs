@@ -1,11 +1,11 @@
-//! What the line after a slash may become: rows of the table of commands, the best match first, and the row that tells the
-//! arguments of a command while they are typed.
-//! Not for: the table and its grammar (`config::commands`), or carrying a command out (`update::commands`).
+//! The completion list for a line that starts with a slash: rows of the command table, the best match first, and a row
+//! that shows the arguments of a command while they are typed.
+//! Not for: the command table and its grammar (`config::commands`), or running a command (`update::commands`).
 
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
-/// The rows whose name the line may become.
+/// The rows whose name completes the line.
 #[must_use]
 pub fn completions(line: &str) -> Vec<&'static Row> {
     let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
@@ -28,7 +28,7 @@ pub fn commands() -> &'static [Row] {
     table::rows()
 }
 
-/// The short names of commands, each with what it means.
+/// The short names of commands, each with its full name.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))
 }

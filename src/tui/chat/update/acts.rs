@@ -1,4 +1,4 @@
-//! Acts on what is selected: pins, leases, exclusions, forks, edits, siblings, copying.
+//! Actions on the selected message or item: pins, leases, exclusions, forks, edits, versions, copying.
 //! Not for: branches and settings (`branches`).
 
 use super::ask;
@@ -24,24 +24,24 @@ use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::effects::send;
 
-/// Puts a mark on what is selected, or takes it off when it has it already.
+/// Sets a mark on the selection, or removes it if it is already set.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
     act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
 }
 
-/// Leases what is selected, or takes the lease off.
+/// Leases the selection, or removes its lease.
 pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Lease { toggle: true }, false, out);
 }
 
-/// Looks through older messages for the next call anyway, not at all, or as the mode says.
+/// Cycles whether older messages are searched for the next request: always, never, or as the mode says.
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
     model.status.say(Severity::Notice, model.composer.search.sentence(), model.now);
     model.plan.hurry(model.now);
 }
 
-/// Makes the selected message the one replied to.
+/// Makes the next message a reply to the selected message.
 pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Reply, true, out);
 }
@@ -68,7 +68,8 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
 }
 
-/// A tool can be left out of a branch's calls and taken in again; it takes no other mark. None is the line of all of them.
+/// Includes a tool in the branch's requests, or leaves it out; a tool has no other mark. `None` is the row of all
+/// tools.
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
@@ -76,18 +77,16 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
         return model.status.say(Severity::Notice, words, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
-        let words = format!(
-            "A tool is sent with every request on this branch or with none: {out_key} switches \
-            it."
-        );
+        let words =
+            format!("Every request on this branch includes the tool, or none does: {out_key} switches it on or off.");
         return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
     send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::Tools(ToolsPending::Change), out);
 }
 
-/// What is selected. In the conversation a pin means the whole turn, while leaving out means just an answer or a tool's
-/// result, and the whole turn on the person's own message.
+/// The selected item. In the conversation, a pin applies to the whole turn; an exclusion applies to a single answer or
+/// tool result, or to the whole turn on a user message.
 pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         if let Some(turn) = overlay.selected_past() {
@@ -114,7 +113,7 @@ pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     Some(if just_it { ItemName::Message(head.id) } else { ItemName::TurnOf(head.id) })
 }
 
-/// The node that is selected, wherever the focus is.
+/// The selected node, wherever the focus is.
 pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         return overlay.selected_node();
@@ -125,7 +124,7 @@ pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     slot.map(|slot| session.tree.head(slot).id)
 }
 
-/// Forks at what is selected: a branch's head, a message, the end of a turn in the overlay.
+/// Forks at the selection: a branch's head, a message, or the end of a turn in the overlay.
 pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
     let at = if let Some(overlay) = model.layers.top::<RequestScreen>() {
@@ -134,7 +133,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             None => row.items.iter().rev().find_map(|item| item.node),
         });
         if last.is_none() {
-            model.status.say(Severity::Notice, "Select a message of the branch to fork.", model.now);
+            model.status.say(Severity::Notice, "Select the message to fork from.", model.now);
             return;
         }
         last
@@ -160,7 +159,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Puts the text of the selected message of the person into the composer.
+/// Puts the text of the selected user message into the composer.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let node = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected).and_then(|(row, item)| {
@@ -186,19 +185,20 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Another answer to the question of the selected turn.
+/// Regenerates the answer to the question of the selected turn.
 pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
     match asked.map(|slot| session.tree.head(slot).id) {
         Some(id) => regenerate_question(model, id, out),
         None => {
-            model.status.say(Severity::Notice, "There is no question here to answer again.", model.now);
+            model.status.say(Severity::Notice, "There is no answer to regenerate here.", model.now);
         }
     }
 }
 
-/// Another answer to this message; asks first where later messages follow, since the branch will end at the new answer.
+/// Regenerates the answer to this message; asks first if later messages follow, because the branch will end at the new
+/// answer.
 pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<Cmd>) {
     let later = model.session.as_ref().map_or(0, |session| model.conversation.later_than(&session.tree, id));
     let Some((branch, name)) = model.branch().filter(|_| later > 0).map(|here| (here.id, here.name.clone())) else {
@@ -223,7 +223,8 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     });
 }
 
-/// A turn moved the end of a branch away from `before`: says what moved, how much is kept, and how to come back.
+/// A turn moved the end of a branch away from `before`: reports the change, the number of kept messages, and the key
+/// that returns.
 pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };
@@ -246,7 +247,7 @@ pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<Node
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Goes on where the last answer was cut.
+/// Continues the last answer if it was cut.
 pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
@@ -259,8 +260,8 @@ pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows another version of the selected message, or of the nearest one above it that has any. The version stays selected,
-/// so that the same key goes on through all of them.
+/// Shows another version of the selected message, or of the nearest message above it that has versions. The version
+/// stays selected, so that the same key cycles through all of them.
 pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(session) = &model.session else { return };
@@ -273,7 +274,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Sibling { branch, node, step }), pending, out);
 }
 
-/// Another version is shown: it is selected, and it is said which one it is.
+/// Selects the displayed version and reports its number.
 pub(crate) fn version(model: &mut Model, at: usize) {
     model.conversation.select(at);
     let Some(session) = &model.session else { return };
@@ -288,7 +289,7 @@ pub(crate) fn version(model: &mut Model, at: usize) {
     }
 }
 
-/// Copies what is selected.
+/// Copies the selection.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.focus == Focus::Branches && model.layers.is_empty() {
         let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());

@@ -48,7 +48,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     None
 }
 
-/// Enter on a draft that is being sent already: once the person was told that it waits, it is sent without searching.
+/// Enter on a draft that is already being sent: if the user was told that it waits, it is sent without searching.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
@@ -66,7 +66,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Tells the person, after a while, that a call waits, and what can be done.
+/// Tells the user, after a while, that a call waits, and the possible actions.
 pub(crate) fn tell_that_it_waits(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {
@@ -92,7 +92,7 @@ fn say_that_it_waits(model: &mut Model) {
         None => "searching older messages".to_owned(),
     };
     let (send, leave) = (key(Action::Send), key(Action::Leave));
-    let text = format!("Not sent yet: {first}. {send} sends without them, {leave} cancels.");
+    let text = format!("Not sent yet: {first}. {send} sends without older messages, {leave} cancels.");
     model.status.report(WAITING, text, model.now);
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn ask(
     send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
 }
 
-/// Sends something other than a new message at once.
+/// Sends a draft that is not a new message at once.
 pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
@@ -132,7 +132,7 @@ pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the selected completion. False when there is none.
+/// Accepts the selected completion. False if there is none.
 pub(crate) fn complete(model: &mut Model) -> bool {
     if !model.composer.commanding() {
         return false;
@@ -144,8 +144,8 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Enter on a command: the selected completion where the line means nothing yet, else the line itself. None while the
-/// completion still needs words.
+/// Enter on a command: the selected completion if the line is no command yet, else the line itself. `None` while the
+/// completion still needs arguments.
 fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::completions(&line).get(model.composer.choice).copied();
@@ -159,7 +159,7 @@ fn command_line(model: &mut Model) -> Option<String> {
     }
 }
 
-/// Takes the answers to the requests of the next turn.
+/// Handles the answers to requests about the next turn.
 pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
         (TurnPending::Ask { branch, draft, .. }, result) => {
@@ -173,7 +173,7 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
     }
 }
 
-/// Takes the answer to a sent message: empties the composer, or shows the failure.
+/// Handles the answer to a sent message: clears the composer, or shows the failure.
 pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);

@@ -1,4 +1,4 @@
-//! Branches and their settings: standing on one, forking, renaming, putting away, mode, model and budget.
+//! Branches and their settings: switching, forking, renaming, archiving, and mode, model, and budget.
 //! Not for: marks on messages (`acts`).
 
 use crate::domain::base::ids::BranchId;
@@ -12,7 +12,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::update::effects::send;
 
-/// Stands on a branch, here and in the store.
+/// Switches to a branch, here and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     if session.current == id {
@@ -20,12 +20,12 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = session.find(id).cloned() else { return };
-    stand_on(model, branch, false);
+    switch_to(model, branch, false);
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
-/// Stands on a branch, here only. The message being written stays with the branch that is left, or comes along.
-pub(crate) fn stand_on(model: &mut Model, branch: Branch, with_draft: bool) {
+/// Switches to a branch, only here. The message being written stays with the old branch or moves to the new one.
+pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
     let before = session.current;
@@ -43,7 +43,7 @@ pub(crate) fn stand_on(model: &mut Model, branch: Branch, with_draft: bool) {
     model.plan.hurry(model.now);
 }
 
-/// Replaces what the branch overrides.
+/// Replaces the branch's overrides.
 pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(session) = &mut model.session {
@@ -57,7 +57,7 @@ pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut V
     send(model, Request::Branch(BranchRequest::Override { branch, overrides }), Pending::Act, out);
 }
 
-/// The next context mode.
+/// Switches to the next context mode.
 pub(crate) fn cycle_mode(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
     let mut overrides = branch.overrides.clone();
@@ -85,7 +85,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("Prompt budget: {next} tokens"), model.now);
 }
 
-/// Asks the offline model on this branch.
+/// Uses the offline model on this branch.
 pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
     let mut overrides = branch.overrides.clone();
@@ -94,7 +94,7 @@ pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
     set_overrides(model, overrides, out);
 }
 
-/// Asks for a branch's new name.
+/// Opens the input for a branch's new name.
 pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());
     let Some(text) = name else { return };
@@ -102,7 +102,7 @@ pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     model.layers.push(Prompt { title, text, purpose: Purpose::RenameBranch(id) });
 }
 
-/// Asks for the session's new title.
+/// Opens the input for the session's new title.
 pub(crate) fn title_prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let (title, text) = ("Rename the session".to_owned(), session.card.title.clone());
@@ -110,7 +110,7 @@ pub(crate) fn title_prompt(model: &mut Model) {
     model.layers.push(Prompt { title, text, purpose });
 }
 
-/// Puts the selected branch away, or takes it back.
+/// Archives or restores the selected branch.
 pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(id) = model.panel.selected() else { return };
     let Some(branch) = model.session.as_ref().and_then(|session| session.find(id)) else { return };

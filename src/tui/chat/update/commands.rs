@@ -1,6 +1,6 @@
-//! Commands typed after a slash: each becomes the request or the screen that the command line's words mean. What the command
-//! line would only print is printed by the command line's own code and shown as a text.
-//! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), keys (`update::actions`).
+//! Commands typed after a slash: each becomes the request or the screen with the same meaning as on the command line.
+//! Output that the command line only prints is produced by the command line's own code and shown as text.
+//! Not for: the grammar (`config::commands`), completion (`chat::model::slash`), or keys (`update::actions`).
 
 use super::{acts, ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
@@ -41,20 +41,20 @@ use crate::tui::screens::{self, race};
 use crate::tui::update::effects::send;
 use crate::tui::update::{actions, panes, settings};
 
-/// A way to find the message that is named.
+/// A function that finds the named message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
-/// How a command is carried out.
+/// How a command is run.
 enum Way {
-    /// It is done, or under way.
+    /// It is done or running.
     Done,
     /// By an action.
     Run(Action),
-    /// By the command line's own code, which prints a text.
+    /// By the command line's own code, which prints text.
     Print,
-    /// After a person has agreed to this.
+    /// After the user has confirmed this.
     Confirm(String),
-    /// Not at all, and why.
+    /// It is refused, with the reason.
     Refused(String),
 }
 
@@ -62,7 +62,7 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Enter on a line that begins with a slash. A line that is refused stays where it was typed.
+/// Enter on a line that starts with a slash. A refused line stays in the composer.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = match read::read(line) {
         Ok(typed) => typed,
@@ -217,7 +217,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
     Way::Done
 }
 
-/// The message that is named, on the branch on the screen first.
+/// The named message, searched first on the current branch.
 fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
     let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
@@ -249,7 +249,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
             acts::regenerate_question(model, question, out);
             Way::Done
         }
-        None => refused("There is no message of yours at or above this one to answer again."),
+        None => refused("There is no answer to regenerate: none of your messages is at or above this one."),
     }
 }
 
@@ -281,6 +281,9 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         panes::shape(model, shape, out);
         return Way::Done;
     }
+    if matches!(command, SettingCommand::Lane { command: Some(_), .. }) {
+        return Way::Print;
+    }
     match command.change() {
         Err(text) => return Way::Refused(text),
         Ok(Some(setting)) => return set(model, &setting, out),
@@ -293,7 +296,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes to lane {}.", lane.title());
+            let text = format!("Your next message goes to lane {}.", lane.word());
             model.status.say(Severity::Notice, text, model.now);
         }
         SettingCommand::Mode { .. }
@@ -305,7 +308,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
     Way::Done
 }
 
-/// Changes a setting of the branch on the screen.
+/// Changes a setting of the current branch.
 fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     let policies = &model.facts.policies;
     if let Setting::Policy(Some(name)) = setting
@@ -314,6 +317,8 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     {
         return Way::Refused(format!("There is no policy {name:?}. Policies: {}.", policies.join(", ")));
     }
+    let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
+    let setting = setting.clone().among(known);
     if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
         setting.apply(&mut overrides);
         branches::set_overrides(model, overrides, out);

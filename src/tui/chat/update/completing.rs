@@ -1,4 +1,4 @@
-//! Names behind an `@`: the list while one is typed, taking one, and the file that then goes with the message.
+//! Names after an `@`: the completion list, accepting a name, and attaching the file to the message.
 //! Not for: commands after a slash (`ask`).
 
 use crate::domain::base::failure::Failure;
@@ -15,10 +15,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::send;
 use std::sync::Arc;
 
-/// Names asked for.
+/// Maximum number of names to request.
 const MOST: usize = 50;
 
-/// Opens, asks anew or closes the list by what stands before the cursor.
+/// Opens, updates, or closes the list according to the text before the cursor.
 pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let writing = model.focus == Focus::Composer && model.layers.is_empty() && model.session.is_some();
     let found = Some(()).filter(|()| writing && !model.composer.commanding()).and_then(|()| {
@@ -36,7 +36,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let fresh = popup.ticket == 0 || popup.word != word;
     (popup.at, popup.word) = (at, word.clone());
     if fresh && !popup.closed {
-        // Symbols are asked for once there is a letter to go by.
+        // Symbols are requested once a letter is typed.
         if word.is_empty() {
             popup.symbols = 0;
             popup.fill(CompletionSource::Symbols, Vec::new());
@@ -55,7 +55,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     model.popup = Some(popup);
 }
 
-/// A name was typed to its end and not taken from the list: where it is one, what it means goes with the message all the same.
+/// A name was typed completely and not accepted from the list: if it exists, its text is attached all the same.
 fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     let (row, at) = popup.at;
     let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
@@ -77,7 +77,7 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     send(model, request, Pending::Composer(ComposerPending::Check(name.to_owned())), out);
 }
 
-/// What there is of that name. Of several symbols of one name none is meant more than another.
+/// What exists under that name. If several symbols share the name, none of them is attached.
 pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
     let (request, place) = match answer {
         Answer::Files(list) if list.paths.contains(&name) => {
@@ -101,28 +101,28 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
     send(model, request, Pending::Composer(ComposerPending::Attach { name, place }), out);
 }
 
-/// Names came.
-pub(crate) fn came(model: &mut Model, ticket: u64, list: FileList) {
+/// Names arrived.
+pub(crate) fn arrived(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
         popup.fill(CompletionSource::Files, list.paths.into_iter().map(CompletionItem::file).collect());
         popup.note = list.note;
     }
 }
 
-/// Symbols came.
+/// Symbols arrived.
 pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
         popup.fill(CompletionSource::Symbols, symbols.into_iter().map(CompletionItem::symbol).collect());
     }
 }
 
-/// The list, if it is to be seen and the keys are its.
+/// The list, if it is visible and has the keys.
 fn open(model: &mut Model) -> Option<&mut CompletionPopup> {
     let here = model.focus == Focus::Composer && model.layers.is_empty();
     model.popup.as_mut().filter(|popup| here && popup.seen())
 }
 
-/// Up or down in the list. False when there is none.
+/// Moves up or down in the list. False if there is none.
 pub(crate) fn step(model: &mut Model, up: bool) -> bool {
     open(model).filter(|popup| !popup.items.is_empty()).is_some_and(|popup| {
         popup.step(up);
@@ -130,7 +130,7 @@ pub(crate) fn step(model: &mut Model, up: bool) -> bool {
     })
 }
 
-/// Closes the list until another name is begun. False when there is none.
+/// Closes the list until another name is typed. False if there is none.
 pub(crate) fn close(model: &mut Model) -> bool {
     open(model).is_some_and(|popup| {
         popup.closed = true;
@@ -138,7 +138,7 @@ pub(crate) fn close(model: &mut Model) -> bool {
     })
 }
 
-/// Puts the selected name in. False when there is none.
+/// Accepts the selected name. False if there is none.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(popup) = open(model) else { return false };
     let Some(item) = popup.selected().cloned() else { return false };
@@ -157,7 +157,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// The text of a file or symbol came, or why it does not.
+/// The text of a file or symbol arrived, or the reason why it is not available.
 pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Result<Answer, Failure>) {
     let result = result.map(|answer| match answer {
         Answer::Attached { text, masked } => Some((text, masked, place)),
@@ -174,9 +174,9 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
             let key = model.keys.key_named("expand-paste");
             let secret = match masked {
                 0 => String::new(),
-                n => format!(" {n} possible secrets in it are masked."),
+                n => format!(" {n} possible secrets are masked."),
             };
-            let text = format!("Attached {place}, {bytes} bytes, as it is now; {key} shows it.{secret}");
+            let text = format!("Attached the present text of {place}, {bytes} bytes; {key} shows it.{secret}");
             model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
         }
         Ok(None) => {}

@@ -1,4 +1,4 @@
-//! Saves the draft over restarts, recalls earlier messages of the session, and opens the person's editor.
+//! Saves drafts across restarts, recalls earlier messages of the session, and opens the external editor.
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::completing;
@@ -16,17 +16,17 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// How long after a change a draft is stored, in milliseconds.
+/// How long after a change a draft is saved, in milliseconds.
 const CALM: u64 = 1_000;
-/// Earlier messages that are brought.
+/// Maximum number of earlier messages to load.
 const EARLIER: usize = 50;
-/// A draft with more bytes is not kept over a restart.
+/// Maximum size of a draft that is saved across a restart, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// Takes the answers to the requests of the composer.
+/// Handles the answers to requests of the composer.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -38,7 +38,7 @@ pub(crate) fn answered(
     match (pending, result) {
         (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
-        (P::Complete, Ok(Answer::Files(list))) => completing::came(model, ticket, list),
+        (P::Complete, Ok(Answer::Files(list))) => completing::arrived(model, ticket, list),
         (P::Complete, Ok(Answer::Symbols(list))) => completing::symbols_came(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
         (P::Save, Err(failure)) => unkept(model, &failure),
@@ -47,11 +47,11 @@ pub(crate) fn answered(
                 earlier(model, &nodes);
             }
         }
-        (P::Complete | P::History(_), result) => said(model, result),
+        (P::Complete | P::History(_), result) => show_answer(model, result),
     }
 }
 
-/// Has the draft stored once it is calm, at once when the person leaves the branch or the program.
+/// Saves the draft after a pause, or at once when the user leaves the branch or the program.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.facts.demo {
         return;
@@ -85,7 +85,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A draft could not be kept: it is tried again.
+/// A draft could not be saved: tries again.
 fn unkept(model: &mut Model, failure: &Failure) {
     model.composer.was_not_kept();
     model.keep.due = Some(model.now + CALM);
@@ -94,7 +94,7 @@ fn unkept(model: &mut Model, failure: &Failure) {
     }
 }
 
-/// What a branch has that was not sent: what waits in line, and what is written.
+/// The unsent text of a branch: queued messages and the draft.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
     joined(&model.queue.words(branch), written)
 }
@@ -111,7 +111,7 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     );
 }
 
-/// Asks for earlier messages of the path, once a session. False when they were asked for already.
+/// Requests earlier messages of the path, once per session. False if they were already requested.
 pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(session) = &model.session else { return false };
     if model.composer.seeded == Some(session.card.id) {
@@ -136,7 +136,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Earlier messages came: the newest one is shown, unless something was typed meanwhile.
+/// Earlier messages arrived: the newest one is shown, unless something was typed meanwhile.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let waits = std::mem::take(&mut model.composer.awaits_history);
     model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));
@@ -145,7 +145,7 @@ fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     }
 }
 
-/// Hands the message, or the text that is edited, to the person's editor.
+/// Opens the message, or the edited text, in the external editor.
 pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     let text = match model.layers.top::<Editor>() {
         Some(editor) if matches!(editor.what, Edited::Request { .. }) => Safe::reveal(&editor.text()).into(),
@@ -156,7 +156,7 @@ pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Compose(text));
 }
 
-/// The editor is closed.
+/// The external editor was closed.
 pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     let text = match result {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! What can be copied of a message: its blocks of code, itself, its turn, the whole branch.
-//! Not for: copying what is selected as it is (`acts`), or reaching a clipboard (the run loop).
+//! Copying parts of a message: a code block, the message, its turn, or the whole branch.
+//! Not for: copying the selection unchanged (`acts`), or the clipboard (the run loop).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::tokens::grouped;
@@ -17,7 +17,7 @@ use crate::tui::update::effects::send;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Opens the list of what can be copied of the selected message.
+/// Opens the list of the selected message's copyable parts.
 pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     let slot = model.conversation.selected();
     let Some((slot, session)) = slot.zip(model.session.as_ref()) else {
@@ -37,7 +37,7 @@ pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The list for a message whose text is there.
+/// Shows the list for a loaded message.
 pub(crate) fn show(model: &mut Model, node: &Node) {
     let words = words(node);
     let mut entries: Vec<Entry> = Vec::new();
@@ -67,7 +67,7 @@ fn sized(text: &str) -> String {
     }
 }
 
-/// A message as it was written, without the state block behind an answer.
+/// The text of a message without the state block of an answer.
 fn words(node: &Node) -> String {
     let words = node.content.plain_text();
     if node.head.role == Role::Assistant { state::strip(&words, node.head.end == End::Complete) } else { words }
@@ -109,7 +109,7 @@ pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
     text
 }
 
-/// Copies the branch that is stood on.
+/// Copies the current branch.
 pub(crate) fn branch(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         send(

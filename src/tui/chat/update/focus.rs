@@ -1,5 +1,5 @@
-//! What looking at code keeps to on a branch: typed into a line, shown, taken off.
-//! Not for: finding what is meant (`engine`).
+//! The code focus of a branch: entering, showing, and removing it.
+//! Not for: resolving its names (`engine`).
 
 use super::branches;
 use crate::domain::code::settings;
@@ -8,14 +8,14 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 
-/// Asks for it; an empty line takes it off.
+/// Opens the input for the focus; an empty line removes it.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
     let title = "Files, folders, or symbols to focus on (empty: all code)".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::Focus });
 }
 
-/// Tells what it is.
+/// Shows the focus.
 pub(crate) fn show(model: &mut Model) {
     let Some(focus) = model.branch().map(|branch| branch.overrides.focus.join(", ")) else { return };
     let text = if focus.is_empty() {
@@ -26,7 +26,7 @@ pub(crate) fn show(model: &mut Model) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Keeps to what is named; nothing takes it off.
+/// Sets the focus to the named items; no names remove it.
 pub(crate) fn set(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
     overrides.focus = settings::focus(words);

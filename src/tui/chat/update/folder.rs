@@ -1,5 +1,5 @@
-//! The folder's own settings file: showing what it changes, and asking whether that is used.
-//! Not for: the folder's servers of tools (`screens::tools::update`), or trust in the folder (`open`).
+//! The folder's settings file: showing its changes and asking for approval.
+//! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`open`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
@@ -12,7 +12,7 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::send;
 
-/// Asks how the file stands.
+/// Requests the state of the settings file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -22,8 +22,9 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// How it stands: every change stands in the question whole or, where there is no room, in a text that is read first.
-pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
+/// The state of the file arrived: the question shows every change in full or, if there is no room, opens a text that is
+/// read first.
+pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
         return model.status.say(
             Severity::Notice,
@@ -40,9 +41,8 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     let mut words = vec![card.path.clone()];
     let mut reader = None;
     if needed + 12 > usize::from(model.size.1) {
-        words.push(
-            "Read the whole file before you answer; the text that you just left shows what it changes.".to_owned(),
-        );
+        words
+            .push("Read the whole file before you answer; the text that you just closed shows the changes.".to_owned());
         reader = Some(Reader::new("What this folder's settings change", lines.join("\n"), true));
     } else {
         words.extend(lines);
@@ -55,7 +55,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
         }
         (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
     };
-    let mut choices = vec![('n', if used { "leave it as it is" } else { "not now" }.to_owned(), Act::Close)];
+    let mut choices = vec![('n', if used { "keep the current choice" } else { "not now" }.to_owned(), Act::Close)];
     if !used {
         choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
     }
@@ -66,7 +66,7 @@ pub(crate) fn came(model: &mut Model, card: Option<&FolderSettings>) {
     model.layers.extend(reader);
 }
 
-/// What a person said to it.
+/// Sends the user's decision about the file.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
 }
@@ -93,23 +93,23 @@ mod tests {
     #[test]
     fn every_change_stands_before_the_yes() {
         let mut model = Model { size: (80, 30), ..Model::default() };
-        came(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
+        arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
         assert_eq!(question.cursor, 0, "Enter alone changes nothing");
-        // Where there is no room the whole text lies above the question.
-        came(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
+        // If there is no room, the whole text is opened above the question.
+        arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
         let Some(reader) = model.layers.top::<Reader>() else { panic!() };
         assert_eq!(reader.text.lines().count(), 201);
         assert!(model.layers.below::<Question>().is_some());
 
         model.layers.clear();
-        came(&mut model, Some(&card(SettingsFileStatus::Used, 1)));
+        arrived(&mut model, Some(&card(SettingsFileStatus::Used, 1)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nx");
         model.layers.clear();
-        came(&mut model, Some(&FolderSettings { digest: None, ..card(SettingsFileStatus::Untrusted, 0) }));
+        arrived(&mut model, Some(&FolderSettings { digest: None, ..card(SettingsFileStatus::Untrusted, 0) }));
         assert!(model.layers.is_empty());
     }
 }

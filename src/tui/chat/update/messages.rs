@@ -1,5 +1,5 @@
-//! Messages whose contents were asked for: shown, edited, copied.
-//! Not for: asking for them (`acts`, `copying`).
+//! Messages whose contents were requested, to be shown, edited, or copied.
+//! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
 use crate::domain::base::failure::Failure;
@@ -12,10 +12,10 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::said;
+use crate::tui::update::effects::show_answer;
 use std::sync::Arc;
 
-/// Takes the answers to requests about messages.
+/// Handles the answers to requests about messages.
 pub(crate) fn answered(
     model: &mut Model,
     pending: MessagePending,
@@ -42,7 +42,7 @@ pub(crate) fn answered(
         (
             P::Contents | P::Sibling(_) | P::Edit(_) | P::Copy(_) | P::CopyMenu(_) | P::CopyTurn(_) | P::CopyBranch,
             result,
-        ) => said(model, result),
+        ) => show_answer(model, result),
     }
 }
 

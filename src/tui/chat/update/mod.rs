@@ -1,4 +1,4 @@
-//! How the chat changes: sending, acts on the selected message, drafts, queue.
+//! Updates of the chat: sending, actions on the selected message, drafts, queue.
 //! Not for: drawing (`view`).
 
 pub(crate) mod acts;

@@ -1,5 +1,5 @@
-//! The plan of the next call on the screen: asked for when typing rests, shown when it arrives.
-//! Not for: solving it (the engine), or sending it (`ask`).
+//! The plan of the next request on the screen: requested when typing pauses, displayed when it arrives.
+//! Not for: computing it (the engine), or sending it (`ask`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -12,9 +12,9 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
-/// Asks for a new plan when typing has rested.
+/// Requests a new plan when typing has paused.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.plan.due.is_none_or(|due| due > model.now) {
         return;
@@ -34,7 +34,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Takes the plan that was asked for, unless the draft changed since.
+/// Handles the requested plan, unless the draft changed since.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Planned(solved)) => {
@@ -44,11 +44,11 @@ pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
             }
         }
         Err(failure) if matches!(failure.kind, FailureKind::Stale | FailureKind::Blocked) => {}
-        result => said(model, result),
+        result => show_answer(model, result),
     }
 }
 
-/// Takes a plan that the engine solved by itself.
+/// Handles a plan that the engine made without a request.
 pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
     if !model.is_current(branch) || generation < model.plan.generation {
         return;
@@ -57,7 +57,7 @@ pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64,
     show(model, DisplayedPlan { generation, branch, draft, solved: planned });
 }
 
-/// Shows a plan, in the panel and on the screen of the request.
+/// Shows a plan in the panel and on the request screen.
 fn show(model: &mut Model, shown: DisplayedPlan) {
     let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
     if !same {
@@ -75,7 +75,7 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
     model.plan.shown = Some(shown);
 }
 
-/// Tells the person once that the size of the window was adjusted.
+/// Tells the user once that the size of the window was adjusted.
 fn announce(model: &mut Model, shown: &DisplayedPlan) {
     let said = |shown: &DisplayedPlan| match &shown.solved {
         Planned::Plan { plan, .. } => {

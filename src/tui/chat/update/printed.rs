@@ -1,5 +1,5 @@
-//! Commands that the command line's own code carries out: handing one over, and showing what it printed.
-//! Not for: which commands those are (`commands`).
+//! Commands that the command line's own code runs: passing a command on, and showing its output.
+//! Not for: the list of these commands (`commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -10,10 +10,10 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 
-/// Characters of an answer that still fit into a notice.
+/// Maximum characters of an answer that is shown as a notice.
 const NOTICE: usize = 200;
 
-/// Has the command line's own code carry a command out, on the session and branch on the screen.
+/// Runs a command with the command line's own code, on the current session and branch.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
     if read::split(line).iter().any(|word| word == "-") {
         let text = "A single - means standard input, which only the command line has.";
@@ -26,20 +26,20 @@ pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec
     out.push(Cmd::Run(line.to_owned(), Box::new(args)));
 }
 
-/// The same for a line that a screen makes.
+/// The same for a line that a screen composes.
 pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     if let Ok(Typed::Command(args)) = read::read(line) {
         print(model, line, *args, out);
     }
 }
 
-/// A text in which commands of the command line are named as they are typed here.
+/// A text with command-line commands in slash form.
 pub(crate) fn slashed(text: &str) -> String {
     text.replace("`pleach ", "`/")
 }
 
-/// What a command printed: a sentence is a notice, anything longer a text to read.
-pub(crate) fn came(model: &mut Model, line: &str, printed: Printed) {
+/// The output of a command: a sentence becomes a notice, a longer text opens the reader.
+pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));
     if code == 0 {

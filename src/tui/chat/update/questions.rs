@@ -1,5 +1,5 @@
 //! Questions about trust in the folder, and about a message that cannot be sent now.
-//! Not for: what a choice does (`screens::question`).
+//! Not for: the effect of a choice (`screens::question`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
@@ -13,7 +13,7 @@ use crate::tui::screens::question::model::{Act, Question};
 pub(crate) fn trust(model: &mut Model) {
     let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
     let (title, words, yes) = if trusted {
-        ("Stop trusting this folder?", "The model will be offered no tools any more.", "yes, offer no tools")
+        ("Stop trusting this folder?", "The model will no longer be offered tools.", "yes, stop trusting it")
     } else {
         let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
             Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
@@ -37,13 +37,13 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
         choices: vec![
             ('w', "wait, and send it when that answer is complete".to_owned(), Act::Wait(branch, draft.clone())),
             ('f', "fork here and send it on the fork".to_owned(), Act::ForkAndSend(branch, draft)),
-            ('n', "neither; keep writing".to_owned(), Act::Close),
+            ('n', "neither; continue writing".to_owned(), Act::Close),
         ],
         cursor: 0,
     });
 }
 
-/// The plan on the screen says that the required items do not fit: asks what to change.
+/// The displayed plan says that the required items do not fit: asks what to change.
 pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
     let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
     blocked(model, branch, &Failure::user(sentence));

@@ -1,5 +1,6 @@
-//! Messages that wait for an answer to end: put in line, taken back, sent, held after a failure until a person says so.
-//! Not for: sending by Enter (`ask`).
+//! Messages that wait for an answer to end: queued, moved back to the composer, sent, or held after a failure until the
+//! user decides.
+//! Not for: sending with Enter (`ask`).
 
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
@@ -14,7 +15,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 
-/// Enter while an answer is coming: the message waits in line. False where it cannot.
+/// Enter while an answer arrives: queues the message. False if it cannot be queued.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     let may = draft.kind == DraftKind::Message && model.live.contains_key(&branch);
     if may {
@@ -26,8 +27,8 @@ pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     may
 }
 
-/// Another program asks on the branch: the message waits in line until that is over. One that can stand in no line is
-/// asked again at once.
+/// Another process is sending on the branch: queues the message until it has finished. A draft that cannot be queued is
+/// sent again at once.
 pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
     if draft.kind != DraftKind::Message {
         return ask::ask(model, branch, draft, None, out);
@@ -43,7 +44,8 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     );
 }
 
-/// Nobody else asks on the branch now: the first message in line goes. Where none is left, the right to ask is given back.
+/// No other process is sending on the branch now: sends the first queued message, or releases the claim if none is
+/// left.
 pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(_) => {
@@ -64,13 +66,13 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     }
 }
 
-/// Takes the newest message that waits back into the composer, before what is written there. False when none waits.
-pub(crate) fn take_back(model: &mut Model) -> bool {
+/// Moves the newest queued message back into the composer, before the draft. False if none is queued.
+pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     if model.composer.kind() != DraftKind::Message {
         return false;
     }
-    let Some(draft) = model.queue.take_back(branch) else { return false };
+    let Some(draft) = model.queue.unqueue_last(branch) else { return false };
     let written = model.composer.text();
     let text = if written.trim().is_empty() { draft.text.to_string() } else { format!("{}\n\n{written}", draft.text) };
     model.composer.replace(&text, DraftKind::Message);
@@ -80,7 +82,7 @@ pub(crate) fn take_back(model: &mut Model) -> bool {
     true
 }
 
-/// A turn ended: the next message goes, or all are held where it did not end well.
+/// A turn ended: sends the next message, or holds all of them if the turn failed.
 pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &mut Vec<Cmd>) {
     if well {
         next(model, branch, false, out);
@@ -90,7 +92,7 @@ pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &
     kept_elsewhere(model, branch, out);
 }
 
-/// Sends the message that is first in line. False when none may go.
+/// Sends the first queued message. False if none may be sent.
 pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mut Vec<Cmd>) -> bool {
     if model.live.contains_key(&branch) {
         return false;
@@ -100,7 +102,7 @@ pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mu
     true
 }
 
-/// A message that was handed in went, or could not: one of the line is held then, and true comes back.
+/// A sent message was accepted or refused: a refused message of the queue is held, and the result is true.
 pub(crate) fn refused(
     model: &mut Model,
     branch: BranchId,
@@ -122,7 +124,7 @@ pub(crate) fn refused(
     ours && result.is_err()
 }
 
-/// What becomes of messages in line after an answer that failed or was stopped.
+/// Asks what to do with queued messages after an answer that failed or was stopped.
 fn question(model: &mut Model, branch: BranchId) {
     if model.branch().is_none_or(|here| here.id != branch) || !model.layers.is_empty() {
         return;
@@ -142,20 +144,20 @@ fn question(model: &mut Model, branch: BranchId) {
     });
 }
 
-/// The beginning of a message, in one line.
+/// The first words of a message, in one line.
 fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     line.chars().take(60).collect()
 }
 
-/// Takes a message in line back, or says that none waits.
+/// Moves a queued message back into the composer, or reports that none is queued.
 pub(crate) fn take(model: &mut Model) {
-    if !take_back(model) {
+    if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
 }
 
-/// What is kept of a branch that is not stood on changes with its line.
+/// Saves the changed queue of a branch that is not current.
 fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
         let text = composing::unsent(model, branch, &model.composer.left_on(branch));

@@ -1,5 +1,6 @@
-//! Quitting: at once, or, where the store cannot be written, after what would be lost was said and could be saved elsewhere.
-//! Not for: writing the file (`dress`).
+//! Quitting: immediately, or, if the store cannot be written, after a list of the unsaved messages and an offer to save
+//! them elsewhere.
+//! Not for: writing the file (`shell::style`).
 
 use super::composing;
 use crate::domain::base::ids::BranchId;
@@ -11,10 +12,10 @@ use crate::tui::screens::question::model::{Act, Question};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Where the banner about a store that cannot be written stands.
+/// The topic of the alarm about a store that cannot be written.
 pub(crate) const ROOM: &str = "room";
 
-/// A person wants to quit.
+/// The user wants to quit.
 pub(crate) fn quit(model: &mut Model) {
     let lost = if model.engine.unwritable { lost(model) } else { Vec::new() };
     if lost.is_empty() {
@@ -31,7 +32,7 @@ pub(crate) fn quit(model: &mut Model) {
         words: std::iter::once(beginning).chain(words).collect(),
         choices: vec![
             ('s', "save it to a file on another disk, and quit".to_owned(), Act::SaveUnsaved),
-            ('n', "stay; it is written as soon as there is room".to_owned(), Act::Close),
+            ('n', "stay; pleach saves everything once there is disk space".to_owned(), Act::Close),
             ('l', "quit and lose it".to_owned(), Act::Leave),
         ],
         cursor: 0,
@@ -40,14 +41,14 @@ pub(crate) fn quit(model: &mut Model) {
     model.layers.push(question);
 }
 
-/// Asks where to.
+/// Opens the input for the file's path.
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
     let title = "Save the unwritten messages to this file, and quit".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
 }
 
-/// The file was named: it is written, as lines that `pleach import` takes in.
+/// The path was entered: writes the file in a format that `pleach import` reads.
 pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     let lines = lost(model).into_iter().map(|(what, role, text)| {
         let value = json!({ "role": role, "content": &*text, "metadata": { "unsaved": what } });
@@ -56,28 +57,28 @@ pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     out.push(Cmd::File(FileCmd::SaveUnsaved(path, lines.collect())));
 }
 
-/// It is in the file, and nothing is lost any more; or it could not be written, and is asked again.
+/// The file was written, or it could not be written and another path is requested.
 pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>) {
     match result {
         Ok(()) => model.quit = true,
         Err(why) => {
-            let title = format!("That file could not be written: {why}. Type another file, or Esc");
+            let title = format!("That file could not be written: {why}. Type another path, or press Esc");
             model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }
 }
 
-/// The store can be written, or why not.
+/// The store can be written again, or the reason why not.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.engine.unwritable = why.is_some();
     model.status.end(ROOM);
     match why {
         Some(why) => model.status.alarm(ROOM, why, model.now),
-        None => model.status.report(ROOM, "There is room again: everything is saved.", model.now),
+        None => model.status.report(ROOM, "Disk space is available again: everything is saved.", model.now),
     }
 }
 
-/// What is on the screen and not in the store: what it is, whose words, and the text.
+/// Unsaved content: its description, its role, and the text.
 fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let written_here = model.composer.unsent();
     let name = |id: BranchId| {

@@ -1,4 +1,4 @@
-//! The search of the conversation: begun, another text typed, from match to match, ended.
+//! The search of the conversation: start, changed text, next and previous match, end.
 //! Not for: the search of all sessions (`screens::search`).
 
 use crate::tui::chat::model::search::ConversationSearch;
@@ -8,7 +8,7 @@ use crate::tui::model::keys::Action;
 use crate::tui::model::status::Severity;
 use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
 
-/// Opens the line where the searched text is typed.
+/// Opens the input line of the search.
 pub(crate) fn open(model: &mut Model) {
     if !model.layers.is_empty() || model.session.is_none() {
         return;
@@ -22,7 +22,7 @@ pub(crate) fn open(model: &mut Model) {
     model.layers.push(ConversationSearchScreen::default());
 }
 
-/// Searches for what is typed now.
+/// Searches for the typed text.
 pub(crate) fn typed(model: &mut Model) {
     let Some(screen) = model.layers.top::<ConversationSearchScreen>() else { return };
     let words = screen.text.clone();
@@ -35,11 +35,11 @@ pub(crate) fn typed(model: &mut Model) {
     arrive(model);
 }
 
-/// Goes to the next match, or to the previous one.
+/// Goes to the next or the previous match.
 pub(crate) fn step(model: &mut Model, forward: bool) {
     let Some(search) = &mut model.conversation.search else {
         let key = model.keys.key_of(Action::Filter).unwrap_or_default();
-        let text = format!("Nothing is searched for; {key} searches this conversation.");
+        let text = format!("No search is active; {key} searches this conversation.");
         return model.status.say(Severity::Notice, text, model.now);
     };
     search.step(forward);
@@ -54,7 +54,7 @@ fn arrive(model: &mut Model) {
     }
 }
 
-/// Enter: the line closes, and the matches stay marked. Without a match the search ends.
+/// Enter: closes the line; the matches stay highlighted. Without a match, the search ends.
 pub(crate) fn keep(model: &mut Model) {
     model.layers.pop();
     let found = model.conversation.search.as_ref().is_some_and(|search| search.position().1 > 0);
@@ -63,7 +63,7 @@ pub(crate) fn keep(model: &mut Model) {
     }
 }
 
-/// Esc while the text is typed: the search ends where it began.
+/// Esc while typing: ends the search and restores the scroll position.
 pub(crate) fn cancel(model: &mut Model) {
     model.layers.close::<ConversationSearchScreen>(|_| true);
     let began = model.conversation.search.as_ref().map(|search| search.began);
@@ -73,7 +73,7 @@ pub(crate) fn cancel(model: &mut Model) {
     }
 }
 
-/// Ends the search; the view stays at the current match. False when there is none.
+/// Ends the search; the view stays at the current match. False if there is no search.
 pub(crate) fn end(model: &mut Model) -> bool {
     model.conversation.search.take().is_some()
 }

@@ -1,5 +1,5 @@
-//! The state block of the current branch: read and edit it, rebuild it, adopt an imported one.
-//! Not for: how a state block is read from an answer (the engine).
+//! The state block of the current branch: reading, editing, rebuilding, and adopting an imported block.
+//! Not for: extracting a state block from an answer (the engine).
 
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::model::composer;
@@ -14,7 +14,7 @@ pub(crate) fn edit(model: &mut Model) {
     let Some(branch) = model.branch() else { return };
     let text = branch.state.as_ref().map_or("", |state| state.text.as_str());
     let version = branch.state.as_ref().map_or_else(
-        || "none yet: what you write here is sent as the state".to_owned(),
+        || "none yet: your text here is sent as the state block".to_owned(),
         |state| format!("version {}{}", state.version, if state.edited { ", edited by you" } else { "" }),
     );
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();

@@ -1,4 +1,4 @@
-//! Names and stars on messages: putting them, listing them.
+//! Names and stars on messages: setting and listing them.
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;
@@ -15,7 +15,7 @@ use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::effects::send;
 
-/// Makes the message a favorite, or no longer.
+/// Adds or removes the star of a message.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
         put(model, node, TagAct::Favourite(None), out);
@@ -29,13 +29,13 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Puts a name or a star on a message.
+/// Sets the name or the star of a message.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     send(model, Request::Branch(BranchRequest::Tag { branch, item: ItemName::Message(node), act }), Pending::Act, out);
 }
 
-/// The message that is meant: the selected one, of a branch the one where it stands; else the last.
+/// The target message: the selected one, or a selected branch's head; else the last message.
 fn wanted(model: &mut Model) -> Option<NodeId> {
     let (alone, tree) = (model.layers.is_empty(), model.layers.on::<TreeScreen>());
     let found = match model.focus {
@@ -62,7 +62,7 @@ pub(crate) fn prompt(model: &mut Model) {
     model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
 }
 
-/// All messages that have a name or a star, in the order in which they came.
+/// All messages with a name or a star, in order.
 pub(crate) fn list(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let mut found: Vec<_> =

@@ -32,7 +32,7 @@ pub(crate) fn text_input(chord: Chord) -> Input {
     Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
 }
 
-/// Edits the message, where the composer has the focus.
+/// Edits the message if the composer has the focus.
 pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'static>) -> T) {
     if model.focus == Focus::Composer && model.layers.is_empty() {
         change(model.composer.edit());
@@ -40,7 +40,7 @@ pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
     }
 }
 
-/// Moves up or down in the message; at its edge, among completions or the messages sent before.
+/// Moves up or down in the message; at its edge, in the completions or the history.
 pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if model.composer.listing() {
         let count = slash::completions(model.composer.first_line()).len();

@@ -1,4 +1,4 @@
-//! The rows of one message, in parts that are shared with the cache; and where the search matches in them.
+//! The rows of one message, in parts that are shared with the cache, and the search matches in them.
 //! Not for: making the rows (`message`).
 
 use crate::tui::chat::model::search::{self, ConversationSearch};
@@ -10,9 +10,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     pub(super) parts: Vec<Rc<Vec<Line>>>,
-    /// Which part is the text of a message.
+    /// The part that contains the text of the message.
     pub(super) body: Option<usize>,
-    /// Everything in it is dimmed.
+    /// The whole block is dimmed.
     pub(crate) out: bool,
 }
 
@@ -28,7 +28,7 @@ impl Block {
         self.parts.push(rows);
     }
 
-    /// Where the search's matches are in the message's text, by rows of the block.
+    /// The positions of the search's matches in the message's text, by rows of the block.
     pub(crate) fn matches(&self, search: &ConversationSearch) -> Vec<Vec<MatchPart>> {
         let Some(body) = self.body.filter(|_| !search.query().trim().is_empty()) else { return Vec::new() };
         let before: usize = self.parts[..body].iter().map(|part| part.len()).sum();

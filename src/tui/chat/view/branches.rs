@@ -1,4 +1,4 @@
-//! The branches as a tree: which one stands here, which is running, what came unseen.
+//! The branches as a tree: the current branch, running branches, and branches with unread messages.
 //! Not for: the messages of a branch.
 
 use crate::tui::chat::model::branches::{BranchPanel, Row};
@@ -12,7 +12,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows that the panel would like, its title among them.
+/// The desired number of rows of the panel, including its title.
 pub(crate) fn rows(model: &Model) -> u16 {
     let panel = &model.panel;
     let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len());
@@ -41,13 +41,13 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     ends(look, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
         let hint = format!("{} on a message forks there.", look.key(Action::Fork));
-        let rows = text::markdown::Flow::plain(&hint, usize::from(list.width), Ink::Dim);
+        let rows = text::markdown::TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(look.theme, &rows, place, buf);
     }
 }
 
-/// The ends that no branch stands on, below the branches; Enter makes a branch there.
+/// The ends that no branch points to, below the branches; Enter creates a branch there.
 fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);
@@ -66,7 +66,7 @@ fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     }
     let more = panel.all_ends - panel.ends.len();
     if let (Some(place), true) = (places.next(), more > 0) {
-        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   and {more} more ends")), place, buf);
+        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
     }
 }
 

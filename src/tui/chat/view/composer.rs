@@ -1,4 +1,4 @@
-//! The composer: what the call will be, the words, the hints; completions above it; the notice line.
+//! The composer: settings of the next request, the text, and key hints; completions above it; the notice line.
 //! Not for: editing (the text area does that).
 
 use crate::domain::code::symbols::NamedSymbol;
@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line, wrap};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -17,7 +17,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-/// Rows of text the composer wants, at most a third of the screen.
+/// The desired number of text rows of the composer, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     let most = (area.height / 3).max(1);
     let room = usize::from(area.width.saturating_sub(5).max(1));
@@ -32,7 +32,7 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     rows.max(1)
 }
 
-/// Draws a rule with what the message will be, room for a notice of so many rows, the words, and the keys.
+/// Draws a rule with the settings of the message, `notice` rows for a notice, the text, and the key hints.
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     let mut inside = area;
@@ -66,7 +66,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
 }
 
-/// The list over the composer while a command or a name is typed. Drawn last, so that nothing crosses it.
+/// The list above the composer while a command or a name is typed. Drawn last, so that nothing overlaps it.
 pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     if focus && look.model.composer.listing() {
@@ -76,7 +76,7 @@ pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Without the focus there is no cursor.
+/// Draws the text without a cursor if the composer has no focus.
 fn calm(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
     let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
@@ -113,7 +113,7 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} takes back the last", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", look.key(Action::TakeQueued))));
     }
     parts.extend(files(look));
     parts.extend(summary(look));
@@ -129,7 +129,7 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
     line
 }
 
-/// The files that go with the message.
+/// The attached files.
 fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
     let files: Vec<String> =
@@ -141,7 +141,7 @@ fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     }
 }
 
-/// A draft that waits or is being made.
+/// A waiting draft of a summary, or one being written.
 fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let branch = look.model.branch()?.id;
     let drafts = &look.model.drafts;
@@ -155,13 +155,13 @@ fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-/// What can be done where the focus is.
+/// Key hints for the pane with the focus.
 fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
     match (look.model.focus, look.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
-            &[(A::Leave, "take back"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
+            &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
@@ -191,7 +191,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Conversation, _) if look.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),
             (A::PrevHit, "previous match"),
-            (A::Filter, "search again"),
+            (A::Filter, "new search"),
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
             (A::Leave, "end the search"),
@@ -233,7 +233,7 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
     line
 }
 
-/// The key that counts where the focus is, short: `^f`.
+/// The key of an action in the pane with the focus, in short form: `^f`.
 fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
         return look.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
@@ -246,11 +246,11 @@ fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     })
 }
 
-/// The rows that a command may become, or the one whose arguments are being typed.
+/// The rows of matching commands, or the row of the command whose arguments are being typed.
 fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
-    // A refusal stands where the row would: it says the usage itself.
+    // A refusal replaces the row: it contains the usage.
     let quiet = list.is_empty() && look.model.status.shown().is_none();
     let told = if quiet { slash::hint(line) } else { None };
     list.extend(told);
@@ -293,12 +293,12 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     }
 }
 
-/// `function  src/a.rs:12`: what a symbol is, and where.
+/// `function  src/a.rs:12`: the kind of a symbol and its position.
 fn place_of(named: &NamedSymbol) -> String {
     format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
 }
 
-/// The list of names while one is typed, over the composer.
+/// The list of names above the composer while a name is typed.
 fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
     let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
@@ -319,7 +319,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
-        let key = if at == popup.cursor { "Tab or Enter takes it" } else { "" };
+        let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
         paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
         if at == popup.cursor {
             paint::select(look.theme, place, buf);
@@ -330,7 +330,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// The newest sentence for the person, on as many rows as there are; its end is cut where it is longer.
+/// The newest notice, on the available rows; its end is cut if it is longer.
 pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = look.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
@@ -338,7 +338,8 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let (words, tail) = (Flow::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+    let (words, tail) =
+        (TextRows::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
@@ -352,10 +353,10 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How many rows the newest sentence would like, up to three; none where there is none.
+/// The desired number of rows of the newest notice, up to three; 0 if there is none.
 pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(said) = model.status.shown() else { return 0 };
-    let rows = Flow::plain(&said.text, notice_room(model, width), Ink::Text).len();
+    let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();
     u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
 }
 

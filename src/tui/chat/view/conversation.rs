@@ -1,4 +1,4 @@
-//! The conversation pane: which rows of which messages are visible, and drawing exactly those.
+//! The conversation pane: finds the visible rows of messages and draws exactly those.
 //! Not for: the rows of one message (`message`).
 
 use super::block::Block;
@@ -17,8 +17,8 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Works off what hangs on heights: scrolling, following, bringing the selection into view. Returns the nodes around the
-/// view whose contents are not there.
+/// Applies what depends on heights: scrolling, following the end, making the selection visible. Returns the nodes
+/// around the view whose contents are missing.
 pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
     model.conversation.page = area.height;
     let unread = read_for_search(model, theme, area);
@@ -44,12 +44,12 @@ pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: 
     wanted
 }
 
-/// Messages whose texts are read for the search in one frame.
+/// Maximum number of messages read for the search in one frame.
 const READ_MESSAGES: usize = 200;
-/// Bytes of the texts that are read for the search in one frame.
+/// Maximum bytes of text read for the search in one frame.
 const READ_BYTES: u64 = 512 << 10;
 
-/// Reads the texts of some more messages for the search. Returns the nodes whose contents are missing.
+/// Reads the text of some more messages for the search. Returns the nodes whose contents are missing.
 fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> {
     let (Some(mut search), Some(session)) = (model.conversation.search.take(), &model.session) else {
         return Vec::new();
@@ -93,7 +93,7 @@ fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> 
     missing
 }
 
-/// Expands the message of the current match where its folded rows lack the match, and folds the one before.
+/// Expands the message of the current match if its folded rows lack the match, and folds the previously expanded one.
 fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) {
     let (Some(search), Some(session)) = (&model.conversation.search, &model.session) else { return };
     let Some(found) = search.current().filter(|_| search.reveal) else { return };
@@ -114,7 +114,7 @@ fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect)
     }
 }
 
-/// ` 3 of 12`, and how many messages are not read yet.
+/// ` 3 of 12`, and the number of messages that are not read yet.
 pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
     let Some(search) = look.model.conversation.search.as_ref().filter(|_| typed) else { return String::new() };
     let dot = look.theme.glyphs.dot;
@@ -129,7 +129,7 @@ pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
     }
 }
 
-/// One column is kept free at the right for the scroll thumb, one at the left for the selection.
+/// One column is reserved at the right for the scroll thumb, and one at the left for the selection.
 fn text_width(area: Rect) -> u16 {
     area.width.saturating_sub(3).max(1)
 }
@@ -169,7 +169,7 @@ impl Walk<'_> {
         self.settled(place)
     }
 
-    /// Where a place begins, as a block and a row.
+    /// The block and row at which a position starts.
     fn top(&mut self, place: ScrollAnchor) -> (usize, usize) {
         match place {
             ScrollAnchor::At { block, row } => (block, row),
@@ -177,7 +177,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The row that stands `rows` rows above the beginning of a block.
+    /// The position `rows` rows above the start of a block.
     fn above(&mut self, mut block: usize, mut rows: usize) -> (usize, usize) {
         while block > 0 {
             block -= 1;
@@ -219,7 +219,7 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// A place from which a block is visible: unchanged if it is, else at the nearer edge.
+    /// A position from which a block is visible: unchanged if it is, else at the nearer edge.
     fn revealed(&mut self, place: ScrollAnchor, cursor: usize) -> ScrollAnchor {
         let (block, row) = self.top(place);
         if cursor < block || cursor == block && row > 0 {
@@ -243,7 +243,8 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
-    /// A place from which the current match is visible: unchanged if it is, else with the match at a third of the page.
+    /// A position from which the current match is visible: unchanged if it is, else with the match at a third of the
+    /// page.
     fn match_revealed(&mut self, place: ScrollAnchor, search: &ConversationSearch) -> ScrollAnchor {
         let Some(found) = search.current() else { return place };
         let rows = self.block(found.block).matches(search);
@@ -262,7 +263,7 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
-    /// A place whose page reaches the end follows the end.
+    /// A position whose page reaches the end follows the end.
     fn settled(&mut self, place: ScrollAnchor) -> ScrollAnchor {
         let ScrollAnchor::At { block, row } = place else { return place };
         let count = self.maker.count();
@@ -276,7 +277,7 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// The blocks visible from a row on.
+    /// The visible blocks, starting at a row.
     fn visible(&mut self, (block, row): (usize, usize)) -> std::ops::Range<usize> {
         let count = self.maker.count();
         let mut used = 0;
@@ -323,7 +324,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
             if rows.out {
                 paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
-                paint::coloured(look.theme, line, walk.cache, place, buf);
+                paint::colored(look.theme, line, walk.cache, place, buf);
             }
             if selected {
                 paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
@@ -340,7 +341,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
     thumb(look, first, block, inside, buf);
 }
 
-/// Marks the parts of matches in one row.
+/// Highlights matches in one row.
 fn mark_matches(
     look: &ViewContext<'_>,
     found: &[Vec<MatchPart>],

@@ -1,10 +1,10 @@
-//! What stands where there is no message yet: how to begin, what was looked for, what to do.
-//! Not for: empty side panels, which say their own line.
+//! The start page of a conversation without messages: first steps, model servers found, and setup hints.
+//! Not for: empty side panels, which have their own text.
 
 use crate::domain::base::finding::Finding;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -13,30 +13,30 @@ use ratatui::layout::Rect;
 
 pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let words = if look.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };
-    let mut rows = Flow::plain(words, usize::from(area.width), Ink::Dim);
+    let mut rows = TextRows::plain(words, usize::from(area.width), Ink::Dim);
     if look.model.requests.pending.is_empty() {
         let hint = format!("{} lists your sessions.", look.key(Action::Sessions));
-        rows.extend(Flow::plain(&hint, usize::from(area.width), Ink::Dim));
+        rows.extend(TextRows::plain(&hint, usize::from(area.width), Ink::Dim));
     }
     paint::lines(look.theme, &rows, area, buf);
 }
 
-/// What to do while no model can be asked.
+/// First steps while no model is available.
 const NOT_SET_UP: [(Action, &str); 4] = [
     (Action::Tour, TOUR),
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
-    (Action::Models, "choose one of the models that were found"),
+    (Action::Models, "choose one of the models found"),
     (Action::Help, "show all keys"),
 ];
-/// What to do first.
+/// First steps.
 const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
-const TOUR: &str = "take the tour: nine steps, a few minutes, offline, nothing is saved";
+const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
 
 pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
-    let mut say = |words: &str, ink: Ink| rows.extend(Flow::plain(words, width, ink));
+    let mut say = |words: &str, ink: Ink| rows.extend(TextRows::plain(words, width, ink));
     say("pleach shows every request before it is sent, and lets you change it.", Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
@@ -54,12 +54,12 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         let words = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "Or type a message and press Enter: the built-in offline model answers."
         } else {
-            "Or type a message and press Enter: exactly the next request is sent."
+            "Or type a message and press Enter: pleach sends exactly the request shown."
         };
-        rows.extend(Flow::plain(words, width, Ink::Text));
+        rows.extend(TextRows::plain(words, width, Ink::Text));
         if !session.workspace.1 {
             let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
-            rows.extend(Flow::plain(words, width, Ink::Dim));
+            rows.extend(TextRows::plain(words, width, Ink::Dim));
         }
         if look.model.facts.first_start {
             rows.push(Line::new());
@@ -71,14 +71,14 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
     paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
 }
 
-/// A line for each thing to do: its key, and what it does.
+/// One line for each step: its key and its description.
 fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
     let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
     let one = |((_, words), key): (&(Action, &str), &String)| {
         let room = width.saturating_sub(wide + 2).max(1);
         let key = format!("{key}{}  ", " ".repeat(wide - text::width(key)));
-        let words = Flow::plain(words, room, Ink::Text).into_iter().enumerate();
+        let words = TextRows::plain(words, room, Ink::Text).into_iter().enumerate();
         let line = |(nth, row): (usize, Line)| {
             let lead = if nth == 0 { key.clone() } else { " ".repeat(wide + 2) };
             Line::of(Ink::Accent, &lead).and(row)
@@ -88,7 +88,8 @@ fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
     all.iter().zip(&keys).flat_map(one).collect()
 }
 
-/// What was looked for, one line a kind: what answers, what has no key, what does not answer, and how to set one up.
+/// The model servers found, one line per kind: running servers, servers without a key, servers that do not answer, and
+/// setup hints.
 fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let findings = &look.model.engine.findings;
     if findings.is_empty() {
@@ -112,15 +113,15 @@ fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let keyless = named(&|f| f.ok.is_none());
     for (sign, words, names) in [(glyphs.fail, "not running:", silent), (glyphs.dot, "no key:", keyless)] {
         if !names.is_empty() {
-            rows.extend(Flow::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
         }
     }
     for words in [
-        "For a real model, set OPENAI_API_KEY (or another provider's key) and start again;",
+        "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
         "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
-        "or add a profile to config.toml (pleach config path prints where it is).",
+        "or add a profile to config.toml (pleach config path prints its path).",
     ] {
-        rows.extend(Flow::plain(words, width, Ink::Text));
+        rows.extend(TextRows::plain(words, width, Ink::Text));
     }
     rows
 }

@@ -1,6 +1,6 @@
-//! The line at the top: which session and branch this is; at the right the model, the price of the next request and, where
-//! no panel shows it, its size.
-//! Not for: what the request holds (`next_request`), or the mode, which stands beside the composer.
+//! The line at the top: session and branch at the left; the model, the price of the next request, and, where no panel
+//! shows it, the request's size at the right.
+//! Not for: the items of the request (`next_request`), or the mode, which is beside the composer.
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
@@ -22,7 +22,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::right(look.theme, &right, row, buf);
 }
 
-/// The session's title, the branch, and what the branch is limited to, in so many columns.
+/// The session's title, the branch, and the branch's restrictions, within `room` columns.
 fn place(look: &ViewContext<'_>, room: usize) -> Line {
     let glyphs = &look.theme.glyphs;
     let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
@@ -50,7 +50,7 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
     Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
 }
 
-/// What stands at the right, the less important dropped where there is no room.
+/// The facts at the right; less important ones are dropped if there is no room.
 fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     let all = all_facts(look);
     let mut kept: Vec<bool> = vec![true; all.len()];
@@ -73,7 +73,7 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     line
 }
 
-/// Each fact with how much it matters, in the order in which they stand.
+/// Each fact with its importance, in display order.
 fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
     let model = look.model;
     let mut facts = Vec::new();

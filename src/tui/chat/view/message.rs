@@ -1,5 +1,5 @@
-//! One message as rows: its header, its body, what hangs under it; and the turn that is under way.
-//! Not for: where the rows stand (`conversation`).
+//! One message as rows: its header, its body, and the lines below it; and the running turn.
+//! Not for: the position of the rows (`conversation`).
 
 use super::block::Block;
 use super::tools;
@@ -18,7 +18,7 @@ use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{Flow, GrowingText, MarkdownStyle};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
 use crate::tui::text::matches;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -26,19 +26,19 @@ use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
 use crate::tui::view::{ViewContext, paint};
 use std::rc::Rc;
 
-/// Bytes of a folded long message of a person or a tool.
+/// Maximum bytes of a folded long message of a user or a tool.
 const FOLD_BYTES: usize = 6_000;
 /// Rows of a folded long message.
 const FOLD_ROWS: usize = 40;
-/// Lines of a block of code over which an answer shows half of them only.
+/// Lines of a code block above which an answer shows only half of them.
 const FOLD_CODE: usize = 60;
-/// Bytes of an opened tool result that are shown here; the rest is in the list of tool calls.
+/// Maximum bytes of an expanded tool result shown here; the rest is in the list of tool calls.
 const TOOL_BYTES: usize = 200_000;
 
-/// So wide that no row of a searched text wraps.
+/// A width at which no row of a searched text wraps.
 const SEARCHED_WIDTH: usize = 100_000;
 
-/// What blocks are made from.
+/// Builds blocks.
 pub(crate) struct BlockBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) session: &'a Session,
@@ -47,7 +47,7 @@ pub(crate) struct BlockBuilder<'a> {
 }
 
 impl BlockBuilder<'_> {
-    /// How many blocks there are: the messages, and the open or failed turn.
+    /// The number of blocks: the messages, and the open or failed turn.
     pub(crate) fn count(&self) -> usize {
         self.model.conversation.path.len() + usize::from(self.tail_there())
     }
@@ -59,7 +59,7 @@ impl BlockBuilder<'_> {
             || !self.model.queue.of(branch).is_empty()
     }
 
-    /// The block at a place.
+    /// The block at a position.
     pub(crate) fn block(&self, at: usize, cache: &mut Cache) -> Block {
         match self.model.conversation.path.get(at) {
             Some(slot) => self.message(at, *slot, cache),
@@ -141,7 +141,7 @@ impl BlockBuilder<'_> {
         line.push(ink, &format!("{sign}{left} "));
     }
 
-    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`, only of what is known, and as much of it as fits.
+    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: only known values, and as many as fit.
     fn account(&self, run: &RunCard, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
@@ -163,21 +163,21 @@ impl BlockBuilder<'_> {
     fn body(&self, head: &NodeHead, cache: &mut Cache) -> Rc<Vec<Line>> {
         let width = usize::from(self.width);
         if head.end == End::Removed {
-            return Rc::new(vec![Line::of(Ink::Dim, "text deleted; only the place is left")]);
+            return Rc::new(vec![Line::of(Ink::Dim, "text deleted")]);
         }
         let Some(node) = self.model.bodies.get(head.id) else {
             if head.content.is_none() && head.bytes == 0 {
                 return Rc::default();
             }
             let preview = format!("{} {}", head.preview, self.theme.glyphs.ellipsis);
-            return Rc::new(Flow::plain(&preview, width, Ink::Dim));
+            return Rc::new(TextRows::plain(&preview, width, Ink::Dim));
         };
         let opened = self.opened(head);
         let of = CacheKey::Body(head.id, head.content, opened);
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
     }
 
-    /// The text of a message as it is searched: what is on the screen once the message is expanded.
+    /// The searchable text of a message: what the screen shows when the message is expanded.
     pub(crate) fn searched_text(&self, head: &NodeHead, content: &Content) -> String {
         matches::words(&self.wrap(head, content, true, SEARCHED_WIDTH))
     }
@@ -198,7 +198,7 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(Flow::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -212,7 +212,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// How many results of this message's calls stand below it.
+    /// How many results of this message's calls follow it.
     fn answered(&self, head: &NodeHead) -> usize {
         let Some(mut at) = self.session.tree.slot(head.id) else { return 0 };
         let mut count = 0;
@@ -233,7 +233,7 @@ impl BlockBuilder<'_> {
         let line = format!("{sign} thinking{}{} characters", self.dot(), text::number(chars));
         let mut rows = vec![Line::of(Ink::Dim, &line)];
         if opened {
-            rows.extend(Flow::plain(thought, width, Ink::Dim));
+            rows.extend(TextRows::plain(thought, width, Ink::Dim));
         }
         rows
     }
@@ -292,21 +292,21 @@ impl BlockBuilder<'_> {
         }
         let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
         if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
-            rows.extend(Flow::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
-            rows.extend(Flow::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+            rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
+            rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: pleach ended while the answer arrived",
+            End::Interrupted => "interrupted: pleach ended while the answer was arriving",
             End::Errored => "failed; the part that arrived is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let hint = format!(
-                "{}{} continue{}{} again",
+                "{}{} continue{}{} regenerate",
                 self.dot(),
                 key(Action::Continue),
                 self.dot(),
@@ -340,10 +340,10 @@ impl BlockBuilder<'_> {
         }
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
-            let mut rows = Flow::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !words.is_empty() {
-                    rows.extend(Flow::plain(words, width, ink));
+                    rows.extend(TextRows::plain(words, width, ink));
                 }
             }
             block.own(rows);
@@ -352,7 +352,7 @@ impl BlockBuilder<'_> {
         block
     }
 
-    /// The messages that wait in line.
+    /// The queued messages.
     fn queued(&self, branch: BranchId, block: &mut Block) {
         let width = usize::from(self.width);
         let all = self.model.queue.of(branch);
@@ -372,7 +372,7 @@ impl BlockBuilder<'_> {
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
             let held = self.model.queue.held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(Flow::plain(&format!("{first}{back} takes back the last"), width, Ink::Dim));
+            block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
     }
 
@@ -400,7 +400,7 @@ impl BlockBuilder<'_> {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
             let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
-            block.own(Flow::plain(&words, width, Ink::Warn));
+            block.own(TextRows::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
     }
@@ -417,7 +417,7 @@ impl BlockBuilder<'_> {
         let mut header = Line::of(Ink::Model, name);
         let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
             (true, _) => "stopping",
-            (false, true) => "asked",
+            (false, true) => "waiting",
             (false, false) => "answering",
         };
         header.push(
@@ -434,7 +434,7 @@ impl BlockBuilder<'_> {
         header
     }
 
-    /// The words so far: closed blocks are drawn once, only the last one is drawn again.
+    /// The text so far: closed blocks are rendered once, only the last one is rendered again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
         let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
         let stale = |g: &GrowingRows| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
@@ -452,24 +452,24 @@ impl BlockBuilder<'_> {
         ViewContext { theme: self.theme, model: self.model }.markdown()
     }
 
-    /// How what is folded is opened.
+    /// The hint how to expand folded content.
     fn opens(&self) -> String {
         let key = self.model.keys.key_of(Action::FoldMessage);
         key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
     }
 
-    /// The rows of words in Markdown; long code is folded unless all is opened.
+    /// The rows of a Markdown text; long code is folded unless everything is expanded.
     fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
         if words.trim().is_empty() {
             return Vec::new();
         }
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
-        Flow::drawn(words.trim_end(), width, Ink::Text, look)
+        TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
 }
 
-/// The first `bytes` bytes, or a little less.
+/// The first `bytes` bytes, or slightly fewer.
 fn prefix(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

@@ -1,5 +1,5 @@
-//! The meter: one bar whose parts are the sections of the request in their order and what is free; and the legend that names
-//! each part by its colour, or by its sign where there are no colours. What goes over the budget is marked as such.
+//! The meter: a bar whose parts are the sections of the request in order and the free room; and the legend, which names
+//! each part by its color, or by a sign if there are no colors. Tokens over the budget are marked.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65 %
@@ -22,18 +22,18 @@ use ratatui::layout::Rect;
 pub(crate) enum Part {
     /// A section.
     Section(Section),
-    /// What the request's form costs.
+    /// The message overhead.
     Framing,
-    /// The tools' descriptions.
+    /// The tool definitions.
     Tools,
-    /// More than fits.
+    /// Tokens over the budget.
     Over,
-    /// Room that is left.
+    /// Free room.
     Free,
 }
 
 impl Part {
-    /// Its sign, among all signs and among those of ASCII.
+    /// Its sign, in the full set and in ASCII.
     fn signs(self) -> (&'static str, &'static str) {
         use Section as S;
         match self {
@@ -57,13 +57,13 @@ impl Part {
         }
     }
 
-    /// Its sign in the set of signs that is in use: a block where colours tell the parts apart.
+    /// Its sign in the active set: a block if colors distinguish the parts.
     pub(crate) fn sign(self, look: &ViewContext<'_>) -> &'static str {
         let (all, ascii) = self.signs();
         match (look.theme.glyphs.ascii, self) {
             (true, _) => ascii,
             (false, Self::Over | Self::Free) => all,
-            (false, _) if look.theme.has_colours() => "█",
+            (false, _) if look.theme.has_colors() => "█",
             (false, _) => all,
         }
     }
@@ -86,7 +86,7 @@ impl Part {
     }
 }
 
-/// The ink of a meter that is so full.
+/// The ink of a meter at this fill level.
 pub(crate) fn ink(used: u32, of: u32) -> Ink {
     match u64::from(used) * 100 / u64::from(of.max(1)) {
         0..80 => Ink::MeterLow,
@@ -105,7 +105,7 @@ pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     parts
 }
 
-/// The parts of what must go and does not fit: sections as far as the budget reaches, then what is over it.
+/// The parts of a request that does not fit: sections up to the budget, then the tokens over it.
 pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     let mut parts: Vec<(Part, u32)> = Vec::new();
     for (section, tokens) in blocked.rows.iter().filter_map(|row: &Row| Some((row.section()?, row.tokens))) {
@@ -121,7 +121,7 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     parts
 }
 
-/// What of each part is drawn of a bar whose last part lies over the others' end.
+/// The drawn length of each part of a bar whose last part exceeds the bar's end.
 fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     let over = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
     let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
@@ -158,7 +158,7 @@ pub(crate) fn line(look: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-/// Its name, wherever the part is named.
+/// The name of a part.
 pub(crate) fn name(part: Part) -> &'static str {
     match part {
         Part::Section(Section::System) => "Instructions",

@@ -1,5 +1,5 @@
-//! How the chat looks: messages, composer, panels, meter.
-//! Not for: changing anything.
+//! The chat's appearance: messages, composer, panels, meter.
+//! Not for: changing the state.
 
 pub(crate) mod block;
 pub(crate) mod branches;

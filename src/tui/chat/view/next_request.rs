@@ -1,6 +1,6 @@
-//! The panel about the next request: how full it is, what goes by section with the items that a person would want to see,
-//! what is left out, what a person wanted and does not go.
-//! Not for: acting on items (the overlay).
+//! The panel about the next request: how full it is, the sections with their most important items, what is left out,
+//! and marked items that do not fit.
+//! Not for: actions on items (the overlay).
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
@@ -10,7 +10,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning}
 use crate::domain::planning::policy::Section;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -24,7 +24,7 @@ pub(crate) fn total(plan: &ContextPlan) -> String {
     format!("{} of {}", text::short(u64::from(plan.est_total)), text::short(u64::from(plan.budget.prompt)))
 }
 
-/// The bar by section, as far as it fits into one row.
+/// The bar by section, in one row.
 pub(crate) fn meter(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter::bar(look, &meter::parts(plan), area, buf);
 }
@@ -43,12 +43,12 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         (None, Some(blocked)) => full(look, blocked, inside, buf),
         (None, None) => {
             let words = "Shows what the next request includes and what it leaves out.";
-            paint::lines(look.theme, &Flow::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
+            paint::lines(look.theme, &TextRows::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
         }
     }
 }
 
-/// A row of the panel: at the left and at the right.
+/// A row of the panel: left and right text.
 type Pair = (Line, Line);
 
 fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
@@ -77,7 +77,7 @@ fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
     }
 }
 
-/// One part of the request with those of its items that the panel may name.
+/// A section of the request with the items that the panel may name.
 struct Group<'a> {
     line: Pair,
     items: Vec<&'a Row>,
@@ -114,7 +114,7 @@ fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     all
 }
 
-/// Whether a section's items are worth naming one by one.
+/// Whether a section's items are listed one by one.
 fn named(section: Section) -> bool {
     use Section as S;
     match section {
@@ -125,8 +125,8 @@ fn named(section: Section) -> bool {
     }
 }
 
-/// How many items of each group are named when there are so many rows: each in turn gets one more while there is room, and
-/// one that is not shown whole needs a row to say so.
+/// How many items of each group are listed in `rows` rows: each group in turn gets one more while there is room, and an
+/// incomplete group needs a row that says so.
 fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let cost = |at: usize, given: usize| given + usize::from(given > 0 && given < wanted[at]);
@@ -170,7 +170,7 @@ fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     (label, value)
 }
 
-/// What stands below the items: suggestions, the cached prefix, warnings.
+/// The rows below the items: suggestions, the cached prefix, warnings.
 fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = levels(plan);
     let suggested = plan.suggested().count();
@@ -181,16 +181,16 @@ fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     rows.extend(cached(look));
     let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(look));
     for words in warnings {
-        rows.extend(Flow::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
+        rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
     if look.focused(Focus::Context) {
         let hint = format!("{} or Enter shows each item and why", look.key(Action::Context));
-        rows.extend(Flow::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
+        rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows
 }
 
-/// `permanent level  449 of 2k`, where the policy has levels.
+/// `permanent level  449 of 2k`, if the policy has levels.
 fn levels(plan: &ContextPlan) -> Vec<Pair> {
     let one = |level: LevelUse| {
         let ink = if level.is_over() { Ink::Warn } else { Ink::Dim };
@@ -201,7 +201,7 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// `1 lease left out`: what a person wants in the request and what does not go all the same.
+/// `1 lease left out: over budget`: marked items that are left out all the same.
 pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
     let plan = look.model.plan.plan(look.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
@@ -214,7 +214,7 @@ pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
         }
     }
     let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    (!words.is_empty()).then(|| format!("{} left out: no room", words.join(", ")))
+    (!words.is_empty()).then(|| format!("{} left out: over budget", words.join(", ")))
 }
 
 fn cached(look: &ViewContext<'_>) -> Option<Pair> {
@@ -246,11 +246,11 @@ fn full(look: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     }
     let used = u16::try_from(legend.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect { y: area.y + used, height: area.height - used, ..area };
-    let mut rows = Flow::plain("Too large for the budget.", width, Ink::Danger);
-    rows.extend(Flow::plain(&blocked.sentence(), width, Ink::Text));
+    let mut rows = TextRows::plain("Too large for the budget.", width, Ink::Danger);
+    rows.extend(TextRows::plain(&blocked.sentence(), width, Ink::Text));
     rows.push(Line::new());
     for choice in &blocked.choices {
-        rows.extend(Flow::all(&format!("- {}", choice.sentence()), width, Ink::Text));
+        rows.extend(TextRows::all(&format!("- {}", choice.sentence()), width, Ink::Text));
     }
     paint::lines(look.theme, &rows, area, buf);
 }

@@ -1,5 +1,5 @@
-//! Tool calls in the small panel, and what a tool at work says.
-//! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
+//! Tool calls in the small panel, and the output of a running tool.
+//! Not for: the line of a call in the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
 use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::resolution::argument;
@@ -8,17 +8,17 @@ use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of what a tool at work says.
+/// Rows of a running tool's output.
 const SAID: usize = 8;
 
-/// The sign and ink of how a call ended.
+/// The sign and ink of a call's outcome.
 pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
     match status {
         None => (Ink::Accent, theme.glyphs.running),
@@ -28,7 +28,7 @@ pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static 
     }
 }
 
-/// How long a call took; of one that has not ended, whether it runs or waits for a word.
+/// The duration of a call; for an unfinished call, whether it runs or needs approval.
 pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
     if trace.status.is_some() {
         return text::duration(trace.duration_ms);
@@ -56,7 +56,7 @@ pub(crate) fn nothing(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that.".to_owned()
     };
-    paint::lines(look.theme, &Flow::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(look.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
@@ -80,15 +80,15 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     }
 }
 
-/// What a tool at work says, or that it waits for a word.
+/// The output of a running tool, or a note that it needs approval.
 pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return Flow::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
+        return TextRows::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
     }
     if live.said.is_empty() {
         return Vec::new();
     }
-    let rows = Flow::plain(live.said.trim_end(), width, Ink::Dim);
+    let rows = TextRows::plain(live.said.trim_end(), width, Ink::Dim);
     rows[rows.len().saturating_sub(SAID)..].to_vec()
 }

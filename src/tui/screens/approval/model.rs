@@ -1,5 +1,5 @@
-//! A call to a tool that waits for a person's word: what is seen of it, and which hunks are taken.
-//! Not for: what it would do (`domain::tool::consent`) or giving the word (`update`).
+//! A tool call that needs approval: the part of it that was shown, and the selected changes.
+//! Not for: the effect of the call (`domain::tool::consent`), or approving it (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
@@ -8,53 +8,54 @@ use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
 use std::sync::Arc;
 
-/// Lines around a hunk.
+/// Context lines around a change.
 pub const AROUND: usize = 3;
 
-/// One hunk of one file.
+/// One change of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HunkRef {
-    /// Which file of the deed.
+    /// The file, by its index.
     pub file: usize,
-    /// Which of its hunks.
+    /// The change, by its index.
     pub hunk: usize,
-    /// Whether it is taken.
+    /// Whether it is selected for approval.
     pub taken: bool,
 }
 
-/// The call on the screen.
+/// The tool call on the screen.
 #[derive(Clone, Debug)]
 pub struct ApprovalScreen {
-    /// On which branch it waits.
+    /// The branch on which it waits.
     pub branch: BranchId,
     /// The call.
     pub asking: Arc<PendingApproval>,
-    /// All hunks, in their order.
+    /// All changes, in order.
     pub hunks: Vec<HunkRef>,
-    /// The selected hunk.
+    /// The change with the cursor.
     pub cursor: usize,
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
-    /// Rows there were and rows there was room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
-    /// Whether the end of it was on the screen.
+    /// Whether its end was on the screen.
     pub ended: bool,
-    /// The row on which each hunk began when last drawn.
+    /// The row at which each change started when last drawn.
     pub starts: Vec<usize>,
-    /// What is said to the last key, where it did nothing.
+    /// A note about the last key if it had no effect.
     pub note: Option<String>,
-    /// When it came up by itself; none where a key opened it.
+    /// When the screen opened automatically; `None` if a key opened it.
     pub came: Option<u64>,
 }
 
-/// For so long a yes to what came up by itself is not taken: it may be meant for what stood there before.
+/// For this time, an approval on a screen that opened automatically is ignored: the key may have been meant for the
+/// previous screen.
 const MEANT: u64 = 600;
 
 impl ApprovalScreen {
-    /// With all hunks taken.
+    /// A screen on which all changes are selected.
     #[must_use]
     pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
-        let hunks = match &asking.deed {
+        let hunks = match &asking.effect {
             ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
@@ -76,7 +77,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// It was drawn: so many rows with room for so many, and where each hunk began.
+    /// Records a drawn frame: total and visible rows, and the row at which each change starts.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.seen, self.starts) = (seen, starts);
         if !self.ended && self.scroll + seen.1 >= seen.0 {
@@ -84,16 +85,16 @@ impl ApprovalScreen {
         }
     }
 
-    /// Whether a yes may be meant for what stood here before.
+    /// Whether an approval may have been meant for the previous screen.
     #[must_use]
     pub fn fresh(&self, now: u64) -> bool {
         self.came.is_some_and(|came| now < came.saturating_add(MEANT))
     }
 
-    /// The hunks taken, by file.
+    /// The selected changes, by file.
     #[must_use]
     pub fn chosen(&self) -> Vec<Vec<bool>> {
-        let files = match &self.asking.deed {
+        let files = match &self.asking.effect {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
@@ -101,20 +102,20 @@ impl ApprovalScreen {
         (0..files).map(of).collect()
     }
 
-    /// Whether there are hunks and none is taken.
+    /// Whether there are changes and none is selected.
     #[must_use]
     pub fn nothing(&self) -> bool {
         !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
     }
 
-    /// Takes the selected hunk, or no longer.
+    /// Selects or deselects the change with the cursor.
     pub fn toggle(&mut self) {
         if let Some(taken) = self.hunks.get_mut(self.cursor) {
             taken.taken = !taken.taken;
         }
     }
 
-    /// Goes on by hunks, so that the selected one is seen; without any, by rows.
+    /// Moves to the next change and makes it visible; without changes, scrolls by rows.
     pub fn step(&mut self, by: i64) {
         if self.hunks.is_empty() {
             return self.shift(by);
@@ -134,18 +135,18 @@ impl ApprovalScreen {
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
     }
 
-    /// Tells the texts of calls apart for the view's cache.
+    /// A key for the view's cache that distinguishes the texts of calls.
     #[must_use]
     pub fn key(&self, part: usize) -> Hash {
         Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
     }
 
-    /// The rules that could be made of it: the very same, and where it is one command the like of it. A line in which a shell
-    /// or the program could begin something else has no like: a star never speaks for it.
+    /// The rules that can be made from the call: an exact rule and, for a single command, a pattern. A line in which a
+    /// shell or the program could start another program has no pattern: a star never matches it.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
-        match &self.asking.deed {
+        match &self.asking.effect {
             ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
@@ -185,8 +186,8 @@ mod tests {
     use super::*;
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
-    fn ask(deed: ToolEffect) -> ApprovalScreen {
-        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), deed, rule: None };
+    fn ask(effect: ToolEffect) -> ApprovalScreen {
+        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
         ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
     }
 
@@ -213,7 +214,7 @@ mod tests {
     fn the_like_of_a_command_begins_with_its_first_two_words() {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
-        let on = |deed| ask(deed).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
+        let on = |effect| ask(effect).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(ToolEffect::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(ToolEffect::Run(line("ls"))), ["ls"]);
         assert_eq!(on(ToolEffect::Run(line("git -c a=b log"))), ["git -c a=b log"]);

@@ -1,5 +1,5 @@
-//! Calls to tools that wait for a word: telling of them, looking at one, giving the word, the rules that a person gave.
-//! Not for: what a call would do (`domain::tool::consent`).
+//! Tool calls that need approval: announcing, opening, approving or denying them, and the rules that a person added.
+//! Not for: the effect of a call (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
 use crate::domain::base::failure::Failure;
@@ -16,14 +16,14 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// Bytes of a command's output that are kept for the screen.
+/// Maximum bytes of a command's output kept for the screen.
 const SAID: usize = 16 * 1024;
 
-/// A call waits, or no longer does.
-pub(crate) fn came(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
+/// A call needs approval, or no longer needs it.
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.said.clear();
     live.asks.clone_from(&asking);
@@ -50,7 +50,7 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     }
 }
 
-/// Opens the call that waits on the branch stood on, else that of any branch; the same key closes it.
+/// Opens the call that needs approval on the current branch, else on any branch; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
@@ -70,14 +70,14 @@ pub(crate) fn open(model: &mut Model) {
     }
 }
 
-/// What a person decides about a call that waits.
+/// The user's decision about a tool call.
 #[derive(Clone, Copy)]
 pub(crate) enum ToolDecision {
     Allow,
     AllowAlways,
     Deny,
     DenyWithReason,
-    /// Takes the selected change in, or out of what is allowed.
+    /// Selects or deselects the current change.
     ToggleHunk,
 }
 
@@ -88,10 +88,10 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {
-            ask.note = Some("It just appeared: read it first.".into());
+            ask.note = Some("The request just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
-            ask.note = Some("Part of it was not shown yet: Page Down shows the rest, then y approves.".into());
+            ask.note = Some("You have not seen all of it: Page Down shows the rest, then y approves.".into());
         }
         Allow if ask.nothing() => {
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
@@ -109,7 +109,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        AllowAlways if ask.asking.deed.config_change().is_some() => {
+        AllowAlways if ask.asking.effect.config_change().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
@@ -120,7 +120,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     }
 }
 
-/// Gives a word.
+/// Sends a decision.
 pub(crate) fn give(
     model: &mut Model,
     (branch, index): (BranchId, usize),
@@ -166,11 +166,11 @@ fn words(rule: &Rule) -> String {
     format!("{}{on}", rule.tool)
 }
 
-/// Takes the list of rules.
+/// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Rules(rules)) => listed(model, rules),
-        result => said(model, result),
+        result => show_answer(model, result),
     }
 }
 
@@ -203,7 +203,7 @@ fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     model.layers.push(picker);
 }
 
-/// Takes the selected rule off.
+/// Removes the selected rule.
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };

@@ -1,4 +1,4 @@
-//! A call to a tool that waits for a word: all that it would do, nothing of it hidden, below the conversation that led to it.
+//! A tool call that needs approval, with its complete effect, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -6,7 +6,7 @@ use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -14,10 +14,10 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// On a lower terminal it takes everything.
+/// The minimum height; on a lower terminal the approval fills the screen.
 const LEAST_HEIGHT: u16 = 18;
 
-/// What moving about needs to know: rows there are and rows of a page; where each hunk begins.
+/// Sizes for moving: total rows and rows of a page; the row at which each change starts.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -53,7 +53,7 @@ pub(crate) fn draw(
     ((rows.len(), page), starts)
 }
 
-/// Rows at the foot of the terminal: as many as it fills; two thirds of them where it has to be scrolled, all where there are few.
+/// The number of rows at the bottom of the terminal: as many as needed, but at most two thirds; on a low terminal, all.
 pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and an answer to a key that did nothing.
@@ -65,12 +65,12 @@ pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
     }
 }
 
-/// All rows, where what would be done ends among them, and where each hunk begins.
+/// All rows, the row at which the effect of the call ends, and the row at which each change starts.
 fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.asking.deed else { break };
+        let ToolEffect::Change(changes) = &ask.asking.effect else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -85,7 +85,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     (rows, end, starts)
 }
 
-/// The last rows of what would be done, at the bottom while they are not reached yet. Gives the room above them.
+/// The last rows of the effect, at the bottom while they are not reached yet. Returns the room above them.
 fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
@@ -96,7 +96,7 @@ fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
     }
     let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
     let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
-    let words = format!("{} more rows; the end is:", text::number((below - LAST) as u64));
+    let words = format!("{} more rows; the last rows:", text::number((below - LAST) as u64));
     paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
     let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
     paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
@@ -114,41 +114,45 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
 }
 
-/// What stands above the changes: for a command, all there is; and where what would be done ends in it.
+/// The rows above the changes; for a command, all rows; and the row at which the effect ends.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.asking.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
-        rows.extend(Flow::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.asking.deed {
+    match &ask.asking.effect {
         ToolEffect::Run(command) => {
-            rows.extend(Flow::plain(&headed("Run this command", &command.line), width, Ink::Dim));
+            rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
             rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
-            rows.extend(Flow::plain(&place, width, Ink::Text));
+            rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
             for line in &command.protection {
-                rows.extend(Flow::plain(line, width, Ink::Dim));
+                rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }
         ToolEffect::Foreign { server, tool, looks } => {
             // Above the call: its arguments may fill the screen.
-            rows.extend(Flow::plain(&format!("Call a tool of the MCP server {server}. {OUTSIDE}"), width, Ink::Warn));
+            rows.extend(TextRows::plain(
+                &format!("Call a tool of the MCP server {server}. {OUTSIDE}"),
+                width,
+                Ink::Warn,
+            ));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
-                rows.extend(Flow::plain(says, width, Ink::Text));
+                rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
             let args = laid_out(&ask.asking.args);
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
-        ToolEffect::Look { what } => rows.extend(Flow::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Look { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
@@ -157,11 +161,11 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             } else {
                 format!("{} lines added", text::number(more as u64))
             };
-            let go = if less == 1 { "1 goes".to_owned() } else { format!("{} go", text::number(less as u64)) };
+            let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
-            rows.extend(Flow::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.deed.config_change() {
-                rows.extend(Flow::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+            rows.extend(TextRows::plain(&words, width, Ink::Text));
+            if let Some((path, what)) = ask.asking.effect.config_change() {
+                rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }
     }
@@ -169,22 +173,22 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     (rows, end)
 }
 
-/// Words over a text, with how long it is where that is not seen at once.
+/// The label of a text, with its length if the text does not fit.
 fn headed(words: &str, text: &str) -> String {
     length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
 }
 
-/// A text of which nothing can hide.
+/// A text in full, with nothing hidden.
 fn whole(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
 
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
-    Flow::plain(&row.to_text(), width, ink)
+    TextRows::plain(&row.to_text(), width, ink)
 }
 
-/// Arguments as JSON over several lines, each text still as it is sent; what is no JSON stays as it came.
+/// Arguments as JSON over several lines, with each text unchanged; invalid JSON stays unchanged.
 fn laid_out(args: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(args);
     read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
@@ -197,7 +201,7 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
         _ => "changed",
     };
     let mut rows = vec![Line::new()];
-    rows.extend(Flow::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
+    rows.extend(TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading));
     rows
 }
 
@@ -212,7 +216,7 @@ fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
     if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
 }
 
-/// A hunk with the lines around it, all of them whole.
+/// A change with its context lines, each line in full.
 fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);

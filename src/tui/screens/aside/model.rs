@@ -1,39 +1,39 @@
 //! A side question and its answer, beside the chat.
-//! Not for: asking it (`update`).
+//! Not for: sending it (`update`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
 
-/// See the module.
+/// The state of a side question.
 #[derive(Clone, Debug)]
 pub struct AsidePane {
-    /// The branch in whose context it is asked.
+    /// The branch whose context it uses.
     pub branch: BranchId,
-    /// The question, unsanitised.
+    /// The question, unsanitized.
     pub question: String,
-    /// The ticket of what was asked.
+    /// The ticket of its request.
     pub ticket: u64,
-    /// Its call, once it is made.
+    /// Its call, once it was made.
     pub run: Option<RunId>,
-    /// The answer so far, unsanitised, state block included.
+    /// The answer so far, unsanitized, state block included.
     pub text: String,
     /// Tokens so far.
     pub tokens: u32,
     /// Millionths of a dollar so far.
     pub cost: Option<u64>,
-    /// Its card, once it is over.
+    /// Its call's card, once it has ended.
     pub card: Option<Box<RunCard>>,
-    /// Why it failed, where it did.
+    /// Its failure, if it failed.
     pub failure: Option<Failure>,
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
 }
 
 impl AsidePane {
-    /// A question that is about to be asked.
+    /// A question that is about to be sent.
     #[must_use]
     pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
         Self {

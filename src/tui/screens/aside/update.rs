@@ -1,4 +1,4 @@
-//! Side questions: asking one, its answer beside the chat, dropping it, keeping it after all.
+//! Side questions: sending one, showing its answer beside the chat, discarding it, or keeping it as a branch.
 //! Not for: messages on a branch (`ask`).
 
 use super::model::AsidePane;
@@ -27,7 +27,7 @@ fn pane(model: &mut Model) -> Option<&mut AsidePane> {
     model.layers.all_mut().next_back()
 }
 
-/// Takes the answer to the call: its run, or why it was not made.
+/// Handles the answer to the request: its call, or why it was not made.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let mine = pane(model).is_some_and(|pane| pane.ticket == ticket);
     match result {
@@ -50,8 +50,8 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
     }
 }
 
-/// The answer went on.
-pub(crate) fn came(model: &mut Model, view: AsideView) {
+/// More of the answer arrived.
+pub(crate) fn arrived(model: &mut Model, view: AsideView) {
     let Some(pane) = pane(model) else { return };
     let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
     if pane.run != Some(view.run) && !fresh {
@@ -62,7 +62,7 @@ pub(crate) fn came(model: &mut Model, view: AsideView) {
     (pane.tokens, pane.cost, pane.card, pane.failure) = (view.tokens, view.cost_micro, view.card, view.failure);
 }
 
-/// Leaves it: nothing of it is kept but that the call was made.
+/// Closes it: only its call stays recorded.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.take_top::<AsidePane>() else { return };
     if let Some(run) = pane.run {
@@ -73,7 +73,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Keeps it as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
-        return model.status.say(Severity::Notice, "Only a side question can be kept this way.", model.now);
+        return model.status.say(Severity::Notice, "Only a side question can be kept as a branch.", model.now);
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
@@ -84,6 +84,11 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        _ => model.status.say(Severity::Trouble, "The answer is still arriving: wait for it, or leave.", model.now),
+        _ => model.status.say(
+            Severity::Trouble,
+            "The answer is still arriving: wait for it, or close it with \
+            Esc.",
+            model.now,
+        ),
     }
 }

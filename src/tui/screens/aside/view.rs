@@ -1,21 +1,21 @@
-//! A side question and its answer, at the right of the chat; over all of it where there is no room beside.
+//! A side question and its answer, at the right of the chat, or over the whole chat if there is no room beside it.
 //!
 //! ```text
-//! ┌ Aside: not in the tree ──────┐
+//! ┌ Side question (not saved) ───┐
 //! │ you                          │
 //! │ What does that word mean?    │
 //! │ gpt-4.1-mini · 1,204 in …    │
 //! │ It means …                   │
-//! └ b keep as a branch  Esc drop ┘
+//! └ b keep as a branch  Esc leave┘
 //! ```
-//! Not for: what keys do with it (`update`).
+//! Not for: the keys (`update`).
 
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the chat stays in view beside it.
+/// The minimum width at which the chat stays visible beside it.
 const BESIDE: u16 = 90;
 
-/// Draws it. Gives the rows that it has, and those that there is room for.
+/// Draws it. Returns the total rows and the visible rows.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     pane: &AsidePane,
@@ -49,9 +49,9 @@ pub(crate) fn draw(
     let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);
     let mut rows = vec![Line::of(Ink::You, "you")];
-    rows.extend(Flow::plain(pane.question.trim(), wide, Ink::Text));
+    rows.extend(TextRows::plain(pane.question.trim(), wide, Ink::Text));
     rows.push(Line::new());
-    rows.extend(Flow::plain(&account(look, pane), wide, Ink::Dim));
+    rows.extend(TextRows::plain(&account(look, pane), wide, Ink::Dim));
     rows.push(Line::new());
     let over = pane.card.is_some();
     let words = if over {
@@ -60,25 +60,25 @@ pub(crate) fn draw(
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
     let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
-    rows.extend(cache.rows(of, room, || Flow::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
+    rows.extend(cache.rows(of, room, || TextRows::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
     if let Some(failure) = &pane.failure {
-        rows.extend(Flow::plain(&failure.to_string(), wide, Ink::Danger));
+        rows.extend(TextRows::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::coloured_lines(look.theme, rows.iter().skip(from), cache, within, buf);
+    paint::colored_lines(look.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)
 }
 
-/// What it took, or how far it is.
+/// Its usage, or its progress.
 fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
-        None if pane.run.is_none() => "Preparing its context.".to_owned(),
+        None if pane.run.is_none() => "Preparing the context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
             format!("{} so far{dot}{tokens} est. tokens{cost}", look.theme.glyphs.running)

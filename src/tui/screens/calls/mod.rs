@@ -1,4 +1,4 @@
-//! The history of calls, and what differs between two of them.
+//! The call history, and the differences between two calls.
 //! Not for: charts (`usage`).
 
 pub mod model;
@@ -79,7 +79,7 @@ impl Screen for HistoryScreen {
     }
 
     fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view_diff::tale(look, self, area, buf);
+        self.seen = view_diff::draw_history(look, self, area, buf);
         Vec::new()
     }
 

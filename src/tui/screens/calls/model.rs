@@ -1,5 +1,5 @@
-//! The calls of a session, of which two are compared, and what differs between two of them.
-//! Not for: what keys do (`update`).
+//! The calls of a session, the two calls being compared, and their differences.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
@@ -9,26 +9,26 @@ use crate::tui::model::list::shift;
 /// The list of calls.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// They, newest first.
+    /// The calls, newest first.
     pub cards: Vec<RunCard>,
-    /// They are being read.
+    /// The list is being loaded.
     pub loading: bool,
-    /// The selected one.
+    /// The selected call.
     pub cursor: usize,
-    /// The one that was taken to be compared with another.
+    /// The call selected for comparison.
     pub chosen: Option<RunId>,
-    /// The one to select once they are there.
+    /// The call to select once the list is loaded.
     pub wanted: Option<RunId>,
 }
 
 impl Calls {
-    /// An empty list that is being read.
+    /// An empty list that is being loaded.
     #[must_use]
     pub fn new() -> Self {
         Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
     }
 
-    /// Takes calls in, oldest first; the selection stays on its call.
+    /// Replaces the calls, given oldest first; the selection stays on its call.
     pub fn fill(&mut self, mut cards: Vec<RunCard>) {
         let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
         cards.reverse();
@@ -37,7 +37,7 @@ impl Calls {
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// Takes a call in that began or changed.
+    /// Adds or updates a call.
     pub fn put(&mut self, card: &RunCard) {
         match self.cards.iter_mut().find(|known| known.id == card.id) {
             Some(known) => *known = card.clone(),
@@ -60,7 +60,7 @@ impl Calls {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
     }
 
-    /// Takes the selected call to be compared with another, or no longer.
+    /// Selects the current call for comparison, or deselects it.
     pub fn choose(&mut self) {
         let id = self.selected().map(|card| card.id);
         self.chosen = if self.chosen == id { None } else { id };
@@ -73,34 +73,34 @@ impl Default for Calls {
     }
 }
 
-/// One line of what differs.
+/// A line of the list of differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// A kind of difference, how many there are, and what they add in tokens.
+    /// A kind of difference, its count, and its effect in tokens.
     Kind(DiffKind, usize, i64),
-    /// One of them.
+    /// A difference.
     Delta(usize),
 }
 
-/// What differs between two calls, on the screen.
+/// The differences between two calls, on the screen.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    /// It; none while it is worked out.
+    /// The differences; `None` while they are computed.
     pub diff: Option<Box<PlanDiff>>,
-    /// The ticket of what was asked.
+    /// The ticket of the request.
     pub ticket: u64,
     /// The lines.
     pub entries: Vec<Entry>,
     /// The selected line.
     pub cursor: usize,
-    /// Rows of the detail that are scrolled past.
+    /// Scrolled rows of the detail.
     pub scroll: usize,
-    /// Rows the list had when last drawn.
+    /// Rows of the list when last drawn.
     pub page: u16,
 }
 
 impl DiffView {
-    /// Takes a difference in.
+    /// Shows a comparison.
     pub fn show(&mut self, diff: Box<PlanDiff>) {
         self.entries.clear();
         for kind in DiffKind::ALL {
@@ -140,14 +140,14 @@ impl DiffView {
     }
 }
 
-/// An item over the calls of a branch, to be read.
+/// The history of an item over a branch's calls.
 #[derive(Clone, Debug)]
 pub struct HistoryScreen {
-    /// It.
+    /// The history.
     pub history: Box<ItemHistory>,
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
 }
 
@@ -158,7 +158,7 @@ impl HistoryScreen {
     }
 }
 
-/// What a request of these screens was made for.
+/// The purpose of a request of these screens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallsPending {
     /// To list the calls.

@@ -1,5 +1,5 @@
-//! The list of calls, what differs between two of them, and an item over the calls of the branch.
-//! Not for: moving about in them (`update::travel`).
+//! The call history, the differences between two calls, and the history of an item over the branch's calls.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
 use crate::domain::base::failure::Failure;
@@ -15,9 +15,9 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
-/// Takes the answers to the requests of these screens.
+/// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (CallsPending::List, Ok(Answer::Runs(cards))) => {
@@ -31,7 +31,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
         (CallsPending::History, Ok(Answer::History(history))) => {
             model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
         }
-        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => said(model, result),
+        (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_answer(model, result),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.push(Calls { wanted: Some(run), ..Calls::new() });
 }
 
-/// A call began or changed.
+/// A call started or changed.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     screens::usage::update::changed(model, out);
     for calls in model.layers.all_mut::<Calls>() {
@@ -58,7 +58,7 @@ pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter on a call: against the one that was taken, else against the one before it on its branch.
+/// Enter on a call: compares it with the call selected for comparison, else with the previous call on its branch.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(calls) = model.layers.top::<Calls>() else { return };
     let Some(selected) = calls.selected().map(|card| card.id) else { return };
@@ -68,7 +68,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
 }
 
-/// The request of the call that the selected message belongs to, to be read. False where no past message is selected.
+/// Opens the plan of the selected message's call. False if no past message is selected.
 pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if model.focus != Focus::Conversation || !model.layers.is_empty() {
         return false;
@@ -80,7 +80,7 @@ pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     run.map(|run| printed::line(model, &format!("/plans show {run}"), out)).is_some()
 }
 
-/// The plan of the selected call, to be read: its rows, each with what the answer used of it.
+/// Opens the plan of the selected call: its rows, each with its use by the answer.
 pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     let selected = model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
     if let Some(id) = selected {
@@ -88,7 +88,7 @@ pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The next call against the last one of the branch.
+/// Compares the next request with the last call of the branch.
 pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::DiffPlans {
@@ -103,7 +103,7 @@ fn differ(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }
 
-/// Shows the differences in the screen that waits for them.
+/// Shows the differences on the screen that waits for them.
 fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     for view in model.layers.all_mut::<DiffView>() {
         if view.ticket == ticket {
@@ -112,7 +112,7 @@ fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     }
 }
 
-/// An item over all calls of the branch.
+/// The history of an item over all calls of the branch.
 pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let item = match model.layers.top::<DiffView>() {

@@ -1,18 +1,18 @@
-//! The calls that were made, newest first, the selected one in full below; two of them can be compared.
-//! Not for: what differs between two (`view_diff`).
+//! The call history, newest first, with the selected call in full below it. Two calls can be compared.
+//! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Keys with words, as many as fit on a lower edge.
+/// Key hints, as many as fit on the lower edge.
 pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -34,9 +34,9 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         _ => "compare with the previous call",
     };
     if area.height >= 2 {
-        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "mark for comparing")];
+        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
         let known = calls.selected().is_some_and(|card| card.uses.is_some());
-        words.extend(known.then_some((Action::Details, "what it used")));
+        words.extend(known.then_some((Action::Details, "items used")));
         words.push((Action::Leave, "leave"));
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
-        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
     let below = inside.height.saturating_sub(4).min(7);
@@ -114,7 +114,7 @@ fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
-/// Tokens of the prompt: what the server said, else the estimate.
+/// Tokens of the prompt: as reported by the server, else estimated.
 fn prompt(card: &RunCard) -> (u64, &'static str) {
     match card.usage.prompt {
         Some(n) => (u64::from(n), "actual"),
@@ -122,7 +122,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
     }
 }
 
-/// First words of what was asked, and which round of tools it was.
+/// The first words of the message, and the round of tool calls.
 fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
@@ -137,24 +137,24 @@ fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
 fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let words = asked(look, card);
-    let mut rows: Vec<Line> = Flow::plain(&words, room, Ink::Text).into_iter().take(2).collect();
+    let mut rows: Vec<Line> = TextRows::plain(&words, room, Ink::Text).into_iter().take(2).collect();
     let mut facts = vec![card.status.name().to_owned(), format!("{} / {}", card.profile, card.model)];
     facts.push(format!("policy {}", card.policy));
     facts.push(format!("mode {}", card.mode.title()));
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
-    rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+    rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
     let mut sums = vec![format!("prompt {} tokens {label}", text::number(tokens))];
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
     sums.extend(card.uses.map(|uses| uses.to_text()));
-    rows.extend(Flow::plain(&sums.join(&dot), room, Ink::Dim));
-    rows.extend(Flow::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
-    rows.extend(card.error.iter().flat_map(|error| Flow::plain(error, room, Ink::Danger)));
+    rows.extend(TextRows::plain(&sums.join(&dot), room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
+    rows.extend(card.error.iter().flat_map(|error| TextRows::plain(error, room, Ink::Danger)));
     for told in &card.diagnostics {
-        rows.extend(Flow::plain(&told.what, room, Ink::Warn));
-        rows.extend(Flow::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+        rows.extend(TextRows::plain(&told.what, room, Ink::Warn));
+        rows.extend(TextRows::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
     }
     rows
 }

@@ -1,11 +1,11 @@
-//! What differs between two calls: rows by kind of difference, each with who or what caused it, the selected one in full
-//! beside or below; and an item over the calls of a branch.
+//! The differences between two calls: rows by kind of difference, each with its cause, and the selected row in full
+//! beside or below them; and the history of an item over a branch's calls.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
-//! │ 3 rows (630 est. tokens) go in both as they were             │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns one under the other
+//! │ 3 rows (630 est. tokens) go in both, as before               │
+//! │ entered 1                            +8 │ your message …     │   below 100 columns: one below the other
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
@@ -18,19 +18,19 @@ use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
 use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Stays of an item that the overlay shows, the newest first.
+/// Maximum number of an item's spans that the overlay shows, the newest first.
 const LATELY: usize = 3;
 /// Rows of the head.
 const HEAD: u16 = 3;
 
-/// How many rows of the screen the list has.
+/// The height of the list.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(crate::tui::view::layout::inside(area)).0.height
 }
@@ -53,7 +53,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let words =
-            [(Action::Open, "its history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
+            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -64,7 +64,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let (list, detail) = split(inside);
     if view.entries.is_empty() {
         let words = "Every item is included or left out as before.";
-        return paint::lines(look.theme, &Flow::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+        return paint::lines(look.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
@@ -186,22 +186,22 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// All that is known of one difference.
+/// All details of one difference.
 fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
-    let mut rows = Flow::plain(&delta.title, room, Ink::Text);
+    let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
-    rows.extend(Flow::plain(&words, room, Ink::Dim));
+    rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
         rows.extend(because(look, cause, room));
     }
     if delta.causes.is_empty() {
-        rows.extend(Flow::plain("No known act or rule caused this.", room, Ink::Dim));
+        rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
     }
     for (name, place) in [("before", &delta.before), ("now", &delta.after)] {
         if let Some(place) = place {
-            rows.extend(Flow::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{name}: {}", place.reason.sentence()), room, Ink::Dim));
         }
     }
     rows
@@ -210,30 +210,35 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
 /// `by you: You pinned it. (14:02)`
 fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
-    Flow::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
+    TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
 fn place_words(place: Option<&ItemPlace>) -> String {
-    place.map_or_else(|| "not there".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
+    place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
-/// How an item went in the newest calls, for the overlay's detail.
-pub(crate) fn lately(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+/// The item in the newest calls, for the overlay's detail pane.
+pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(LATELY) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
-        let place = stay.place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
-        rows.extend(Flow::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+        let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
+        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
 
-/// An item over the calls of a branch. Gives its rows, and how many there was room for.
-pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+/// The history of an item. Returns its rows and the visible rows.
+pub(crate) fn draw_history(
+    look: &ViewContext<'_>,
+    screen: &HistoryScreen,
+    area: Rect,
+    buf: &mut Buffer,
+) -> (usize, usize) {
     paint::wipe(area, buf);
-    let history = &tale.history;
+    let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
@@ -243,17 +248,17 @@ pub(crate) fn tale(look: &ViewContext<'_>, tale: &HistoryScreen, area: Rect, buf
         let words = [(Action::Leave, "leave")];
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
-    let rows = story(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
-    let from = tale.scroll.min(rows.len().saturating_sub(page));
+    let from = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
     (rows.len(), page)
 }
 
-/// The whole story, the newest first.
-fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+/// The whole history, the newest entry first.
+fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
@@ -261,19 +266,19 @@ fn story(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line
         rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
-        rows.extend(Flow::plain(&span(stay, &when), room, Ink::Heading));
+        rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
-        rows.extend(Flow::plain(&place_words(stay.place.as_ref()), room, ink));
+        rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
             rows.extend(because(look, cause, room));
         }
         rows.push(Line::new());
     }
     if !history.steps.is_empty() {
-        rows.push(Line::of(Ink::Heading, "Changes to it"));
+        rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
-        rows.extend(Flow::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+        rows.extend(TextRows::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
     }
     rows
 }

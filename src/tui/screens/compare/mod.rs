@@ -1,5 +1,5 @@
 //! Two branches side by side.
-//! Not for: answers to one prompt (`race`).
+//! Not for: answers to one message (`race`).
 
 pub mod model;
 pub(crate) mod update;
@@ -37,7 +37,7 @@ impl Screen for CompareView {
             Action::TakeRange => self.take_range(),
             Action::Open => return Outcome::Then(|model, _| update::enter(model)),
             Action::PickOver => return Outcome::Then(update::pick),
-            Action::BringBack => return Outcome::Then(update::bring_back),
+            Action::BringBack => return Outcome::Then(update::return_result),
             _ => return Outcome::Pass,
         }
         Outcome::Done

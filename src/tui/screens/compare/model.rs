@@ -1,5 +1,5 @@
-//! Two branches side by side on the screen.
-//! Not for: what keys do (`update`).
+//! The state of the comparison of two branches.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::compare::{Comparison, Turn};
@@ -7,20 +7,20 @@ use crate::domain::conversation::mark::Atom;
 use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
-/// See the module.
+/// The comparison of two branches.
 #[derive(Clone, Debug, Default)]
 pub struct CompareView {
-    /// Both sides; none while they are read.
+    /// Both sides; `None` while they are loaded.
     pub compared: Option<Box<Comparison>>,
-    /// The ticket of what was asked.
+    /// The ticket of the request.
     pub ticket: u64,
-    /// The side that keys move in.
+    /// The side with the focus.
     pub side: usize,
     /// The selected turn of each side.
     pub cursor: [usize; 2],
-    /// Rows of each side that are scrolled past the selected turn.
+    /// Scrolled rows of each side, counted from the selected turn.
     pub scroll: [usize; 2],
-    /// Turns of each side that are taken to be picked together.
+    /// Turns of each side that are selected to be picked together.
     pub taken: [BTreeSet<usize>; 2],
 }
 
@@ -31,14 +31,14 @@ impl CompareView {
         self.compared.as_ref()?.sides[self.side].turns.get(self.cursor[self.side])
     }
 
-    /// The branch that keys move in, and the other.
+    /// The branch with the focus, and the other branch.
     #[must_use]
     pub fn branches(&self) -> Option<(BranchId, BranchId)> {
         let sides = &self.compared.as_ref()?.sides;
         Some((sides[self.side].branch, sides[1 - self.side].branch))
     }
 
-    /// What is to be picked: the turns that were taken, else the selected one.
+    /// The turns to pick: the selected turns, else the turn with the cursor.
     #[must_use]
     pub fn wanted(&self) -> Vec<Atom> {
         let Some(compared) = &self.compared else { return Vec::new() };
@@ -48,7 +48,7 @@ impl CompareView {
         if taken.is_empty() { self.selected().map(|turn| turn.atom).into_iter().collect() } else { taken }
     }
 
-    /// Goes to the other side.
+    /// Switches to the other side.
     pub fn turn(&mut self) {
         self.side = 1 - self.side;
     }
@@ -66,7 +66,7 @@ impl CompareView {
         *at = at.saturating_add_signed(by).min(20_000);
     }
 
-    /// Takes all turns from the last one that is taken up to the selected one; where none is, just that.
+    /// Selects all turns from the last selected one to the cursor; if none is selected, only the turn with the cursor.
     pub fn take_range(&mut self) {
         let at = self.cursor[self.side];
         if self.selected().is_none() {
@@ -77,7 +77,7 @@ impl CompareView {
         taken.extend(from.min(at)..=from.max(at));
     }
 
-    /// Takes the selected turn to be picked with others, or no longer.
+    /// Selects or deselects the turn with the cursor.
     pub fn take(&mut self) {
         let at = self.cursor[self.side];
         if self.selected().is_some() && !self.taken[self.side].remove(&at) {

@@ -1,5 +1,5 @@
-//! Two branches side by side: opening them, picking turns onto the other branch, bringing a result back.
-//! Not for: moving about in them (`update::travel`).
+//! Two branches side by side: opening them, picking turns onto the other branch, returning a result.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
@@ -11,9 +11,9 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
-/// The branch selected in the tree beside the one stood on.
+/// Compares the branch selected in the tree with the current branch.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
@@ -25,7 +25,7 @@ pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The parent of the branch stood on; where it has none, the only other branch.
+/// The parent of the current branch; if it has none, the only other branch.
 fn only_other(model: &Model) -> Option<BranchId> {
     let session = model.session.as_ref()?;
     let here = session.branch()?;
@@ -48,7 +48,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
     match exact.or_else(begins).map(|branch| branch.id) {
         Some(id) if id == session.current => {
-            model.status.say(Severity::Trouble, "That is the current branch; name another one.", model.now);
+            model.status.say(Severity::Trouble, "That is the current branch; name another branch.", model.now);
         }
         Some(id) => open(model, id, out),
         None => {
@@ -64,7 +64,7 @@ fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
-/// Takes the comparison of both sides.
+/// Shows the comparison.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Compared(compared)) => {
@@ -72,7 +72,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 view.compared = Some(compared);
             }
         }
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<CompareView>(|view| view.ticket == ticket);
             trouble(model, &failure);
@@ -80,7 +80,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
     }
 }
 
-/// Enter: what differs between the plans of both last calls.
+/// Enter: compares the plans of both last calls.
 pub(crate) fn enter(model: &mut Model) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some(compared) = &view.compared else { return };
@@ -89,12 +89,12 @@ pub(crate) fn enter(model: &mut Model) {
         view.show(plans);
         model.layers.push(view);
     } else {
-        let text = "Plans can be compared only where both branches made a call.";
+        let text = "Plans can be compared only if both branches have made a call.";
         model.status.say(Severity::Notice, text, model.now);
     }
 }
 
-/// The turns that were taken, or the selected one, onto the other branch.
+/// Picks the selected turns onto the other branch.
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
@@ -108,8 +108,8 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
 }
 
-/// What the side's branch came to, onto the other.
-pub(crate) fn bring_back(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Returns the result of the focused side's branch to the other branch.
+pub(crate) fn return_result(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
     send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);

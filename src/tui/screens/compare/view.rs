@@ -1,10 +1,10 @@
-//! Two branches side by side from where they part: what each says, used and cost.
+//! Two branches side by side from where they diverge: their messages, their tools, and their cost.
 //!
 //! ```text
-//! ┌ main beside retry ─────────────────────────────────┐
-//! │ They part after turn 3: Why does login fail …      │
+//! ┌ main and retry ────────────────────────────────────┐
+//! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 est. tokens · mode …      │
-//! │ ▸ main             │   retry                       │   below 100 columns one of the two
+//! │ ▸ main             │   retry                       │   below 100 columns: one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
 //! └ keys ──────────────────────────────────────────────┘
@@ -15,7 +15,7 @@ use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -23,9 +23,9 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the two stand side by side.
+/// The minimum width at which both sides are visible.
 const BESIDE: u16 = 100;
-/// Rows of a side that are laid out after the selected turn.
+/// Maximum rows of a side that are laid out after the selected turn.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
@@ -76,7 +76,7 @@ fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, widt
         (Action::Leave, When::Always, "leave".to_owned()),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
         (Action::TakeRange, When::Compare, "select up to here".to_owned()),
-        (Action::BringBack, When::Compare, "bring the result over".to_owned()),
+        (Action::BringBack, When::Compare, "return the result".to_owned()),
         (Action::Open, When::Panel, "compare plans".to_owned()),
         (Action::Undo, When::Panel, "undo".to_owned()),
     ];
@@ -109,7 +109,7 @@ fn head(look: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
             plans.push(Ink::Dim, &words);
         }
     } else {
-        plans.push(Ink::Dim, "Not both branches made a call.");
+        plans.push(Ink::Dim, "A branch has not made a call yet.");
     }
     rows.push(plans);
     rows
@@ -134,7 +134,7 @@ fn column(
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     let mut rows = vec![heading];
-    rows.extend(Flow::plain(&figures(look, side), room, Ink::Dim));
+    rows.extend(TextRows::plain(&figures(look, side), room, Ink::Dim));
     rows.push(Line::new());
     let above = rows.len().min(usize::from(area.height));
     paint::lines(look.theme, &rows, area, buf);
@@ -142,27 +142,26 @@ fn column(
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
     let (rows, first) = turns(look, view, side, at, room);
     let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
-    paint::coloured_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
+    paint::colored_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
         paint::select(look.theme, Rect { height: 1, ..body }, buf);
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is one at all.
+/// The turns of a side from the selected one on, and whether there is any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (Flow::plain("Nothing of its own: it ends where the two diverge.", room, Ink::Dim), false);
+        return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
         let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
         let of = side.turns.len();
-        let what =
-            if turn.pin.is_some() { "pinned only on this side".to_owned() } else { format!("turn {}", turn.number) };
+        let what = if turn.pin.is_some() { "pinned only here".to_owned() } else { format!("turn {}", turn.number) };
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
             rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
-            rows.extend(Flow::plain(pin.trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
         for said in &turn.messages {
             let (ink, who) = match said.role {
@@ -173,9 +172,9 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                Flow::drawn(&said.text, room, Ink::Text, look.markdown())
+                TextRows::drawn(&said.text, room, Ink::Text, look.markdown())
             } else {
-                Flow::plain(said.text.trim_end(), room, Ink::Text)
+                TextRows::plain(said.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());

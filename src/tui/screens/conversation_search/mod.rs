@@ -1,4 +1,4 @@
-//! The line in which a text is typed that is searched for in the conversation; the conversation stays visible above.
+//! The input line of the conversation search; the conversation stays visible above it.
 //! Not for: the search itself (`chat::update::search`).
 
 pub mod model;

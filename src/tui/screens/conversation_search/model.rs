@@ -1,9 +1,9 @@
-//! The text that is searched for while it is typed.
+//! The search text while it is typed.
 //! Not for: its matches (`chat::model::search`).
 
-/// See the module.
+/// The input line of the conversation search.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearchScreen {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
 }

@@ -1,5 +1,5 @@
-//! The line at the foot of the screen: how many matches there are, what was typed, and the keys.
-//! Not for: the marks on the matches (`chat::view::conversation`).
+//! The input line at the bottom of the screen: the number of matches, the typed text, and the keys.
+//! Not for: highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
 use crate::domain::base::safe_text::Safe;
@@ -11,7 +11,7 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// As high as the composer, in whose place it stands.
+/// The height of the composer, which it replaces.
 pub(crate) fn height(look: &ViewContext<'_>, area: Rect) -> u16 {
     layout::composer_height(look.model, area)
 }
@@ -42,7 +42,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     }
 }
 
-/// The typed text; of a long one its end.
+/// The typed text; of a long text, its end.
 fn typed(screen: &ConversationSearchScreen, width: usize) -> Line {
     let shown = Safe::line(&screen.text);
     let over = (text::width(shown.as_str()) + 5).saturating_sub(width);

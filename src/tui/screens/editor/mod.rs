@@ -1,4 +1,4 @@
-//! Things that a person edits, with their versions: state blocks, summaries, memories, policies.
+//! Editable texts with their versions: state blocks, summaries, memories, policies, rules.
 //! Not for: the message being written.
 
 pub mod model;

@@ -1,5 +1,5 @@
-//! The editors' screen: state, summaries, memories and policies, each thing with its versions and what changed between them.
-//! Not for: typing (`text_editor`) or what keys do (`update`).
+//! The editors' screen: state blocks, summaries, memories, and policies, each with its versions and their differences.
+//! Not for: typing (`text_editor`), or the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
@@ -7,60 +7,60 @@ use crate::domain::summary::versions::{Editable, EditableKind, Version};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
-/// Beside what a version is shown.
+/// The version with which the selected version is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VersionComparison {
-    /// The version that it came from.
+    /// The version on which it is based.
     #[default]
     Before,
-    /// The first of all: for a policy the preset that it was copied from.
+    /// The first version; for a policy, the preset that was copied.
     First,
-    /// Nothing: its text alone.
+    /// None: only its text is shown.
     Nothing,
 }
 
-/// What the next call would be under a policy.
+/// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyTrial {
     /// The policy.
     pub policy: String,
-    /// The ticket of what was asked.
+    /// The ticket of the request.
     pub ticket: u64,
-    /// What came of it, once it is there.
+    /// The result, once it has arrived.
     pub result: Option<Result<Arc<WhatIf>, String>>,
 }
 
-/// See the module.
+/// The state of the editors' screen.
 #[derive(Clone, Debug)]
 pub struct EditorScreen {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// What is shown.
+    /// The displayed kind.
     pub kind: EditableKind,
-    /// Things of that kind.
+    /// Texts of that kind.
     pub things: Vec<Editable>,
-    /// They are being read, with this ticket.
+    /// The ticket of the pending request, while they are loaded.
     pub loading: Option<u64>,
-    /// The selected thing.
+    /// The selected text.
     pub cursor: usize,
-    /// The selected version, by its place.
+    /// The selected version, by its index.
     pub version: usize,
-    /// Beside what it is shown.
+    /// The version with which it is compared.
     pub beside: VersionComparison,
-    /// Rows of the text that are scrolled past.
+    /// Scrolled rows of the text.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
-    /// What the next call would be under a policy.
+    /// A preview of the next request under a policy.
     pub tried: Option<PolicyTrial>,
-    /// The thing to select once they are there.
+    /// The text to select once the list is loaded.
     pub wanted: Option<String>,
-    /// What was done last was taking a policy for the branch: that is what undo takes back.
+    /// The last action was choosing a policy for the branch, so undo reverts that.
     pub took: bool,
 }
 
 impl EditorScreen {
-    /// An empty one whose things were asked for with this ticket.
+    /// An empty screen whose texts were requested with this ticket.
     #[must_use]
     pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
         Self {
@@ -79,12 +79,12 @@ impl EditorScreen {
         }
     }
 
-    /// Goes to another kind, whose things were asked for with this ticket.
+    /// Switches to another kind, whose texts were requested with this ticket.
     pub fn turn(&mut self, kind: EditableKind, ticket: u64) {
         *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
     }
 
-    /// The kind that stands so many places on.
+    /// The kind that follows by this number of steps.
     #[must_use]
     pub fn next(&self, step: i64) -> EditableKind {
         let all = EditableKind::ALL;
@@ -92,7 +92,7 @@ impl EditorScreen {
         all[(here + if step > 0 { 1 } else { all.len() - 1 }) % all.len()]
     }
 
-    /// Takes things in; the selection stays on its thing, and goes to the version that counts.
+    /// Replaces the texts; the selection stays on its text and moves to the current version.
     pub fn fill(&mut self, things: Vec<Editable>) {
         let first = self.things.is_empty() && self.wanted.is_none();
         let selected = self.wanted.take().or_else(|| self.selected().map(|thing| thing.id.clone()));
@@ -108,7 +108,7 @@ impl EditorScreen {
         self.scroll = 0;
     }
 
-    /// The selected thing.
+    /// The selected text.
     #[must_use]
     pub fn selected(&self) -> Option<&Editable> {
         self.things.get(self.cursor)
@@ -120,7 +120,7 @@ impl EditorScreen {
         self.selected()?.versions.get(self.version)
     }
 
-    /// What it is shown beside, where there is such.
+    /// The version with which it is compared, if any.
     #[must_use]
     pub fn other(&self) -> Option<&Version> {
         let thing = self.selected()?;
@@ -132,7 +132,7 @@ impl EditorScreen {
         thing.versions.get(place?)
     }
 
-    /// Moves the selection among the things.
+    /// Moves the selection in the list of texts.
     pub fn step(&mut self, by: i64) {
         let to = shift(self.cursor, by, self.things.len().saturating_sub(1));
         if to != self.cursor {
@@ -153,7 +153,7 @@ impl EditorScreen {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Shows the text beside something else.
+    /// Switches the comparison.
     pub fn turn_view(&mut self) {
         self.beside = match self.beside {
             VersionComparison::Before => VersionComparison::First,
@@ -164,14 +164,14 @@ impl EditorScreen {
     }
 }
 
-/// What a request of the editor was made for.
+/// The purpose of a request of the editor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EditorPending {
     /// To list the items with their versions.
     List,
     /// To change an item; the list is read again afterwards.
     Change,
-    /// To plan the next call under a policy.
+    /// To plan the next request under a policy.
     TryPolicy,
 }
 

@@ -1,5 +1,6 @@
-//! The editors' screen: reading things and their versions, editing one, taking a policy, undoing.
-//! Not for: moving about (`update::travel`) or the lists of summaries and memories that act otherwise (`screens::summaries::update`, `screens::memories::update`).
+//! The editors' screen: reading texts and their versions, editing, choosing a policy, undoing.
+//! Not for: moving the cursor (`update::travel`), or the lists of summaries and memories with other actions
+//! (`screens::summaries::update`, `screens::memories::update`).
 
 use super::model::{EditorPending, EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -21,10 +22,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use tui_textarea::CursorMove;
 
-/// Esc on the screen of summaries of parts stops one that is being made, before it leaves.
+/// Esc on the screen of module summaries first stops a summary that is being written.
 pub(crate) fn leave_modules(model: &mut Model, out: &mut Vec<Cmd>) {
     if !crate::tui::screens::summaries::update_modules::stop(model, out) {
         model.layers.pop();
@@ -41,7 +42,7 @@ fn top(model: &Model) -> Option<&EditorScreen> {
     model.layers.top::<EditorScreen>()
 }
 
-/// Opens the screen on a kind of thing; where it is open there already, it closes.
+/// Opens the screen on a kind of text; if it is already open there, closes it.
 pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     let there = model.layers.all::<EditorScreen>().any(|shop| shop.kind == kind);
     model.layers.close::<EditorScreen>(|_| true);
@@ -52,7 +53,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
 
-/// The next kind of thing, or the one before.
+/// Switches to the next or the previous kind.
 pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
     let ticket =
@@ -60,7 +61,7 @@ pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     with(model, |shop| shop.turn(kind, ticket));
 }
 
-/// Reads the things again.
+/// Loads the texts again.
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<EditorScreen>().next().map(|shop| (shop.branch, shop.kind));
     let Some((branch, kind)) = open else { return };
@@ -71,7 +72,7 @@ fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes the answers to the requests of the editor.
+/// Handles the answers to the requests of the editor.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -80,18 +81,18 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, things))) => came(model, ticket, kind, things),
+        (EditorPending::List, Ok(Answer::Editables(kind, things))) => arrived(model, ticket, kind, things),
         (EditorPending::List, Err(failure)) => {
             model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
             trouble(model, &failure);
         }
-        (EditorPending::List, result) => said(model, result),
+        (EditorPending::List, result) => show_answer(model, result),
         (EditorPending::Change, result) => changed(model, ticket, result, out),
         (EditorPending::TryPolicy, result) => tried(model, ticket, result),
     }
 }
 
-fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
+fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
     for shop in model.layers.all_mut::<EditorScreen>() {
         if shop.kind == kind && shop.loading == Some(ticket) {
             return shop.fill(things);
@@ -99,7 +100,7 @@ fn came(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable
     }
 }
 
-/// Opens the selected version's text for editing; a preset is copied under a name that is asked for first.
+/// Opens the selected version's text for editing; a preset is first copied under a new name.
 pub(crate) fn edit(model: &mut Model) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else {
@@ -110,7 +111,7 @@ pub(crate) fn edit(model: &mut Model) {
         let text = match shop.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
             EditableKind::Summaries => "No summaries are in use here; draft one first.",
-            EditableKind::Modules => "No module summaries yet; /capsule PATH makes one.",
+            EditableKind::Modules => "No module summaries yet; /capsule PATH writes one.",
             EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }
@@ -152,7 +153,7 @@ fn push(model: &mut Model, title: String, text: &str, what: Edited) {
     model.layers.push(editor);
 }
 
-/// Asks before a changed text is left. False where there is none.
+/// Asks before a changed text is discarded. False if there is none.
 pub(crate) fn keeps_text(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.changed() {
@@ -179,7 +180,7 @@ pub(crate) fn copy(model: &mut Model) {
     model.layers.push(Prompt { title, text, purpose: Purpose::CopyPolicy(name) });
 }
 
-/// The name is there: the copy is edited, and exists once it is saved.
+/// The name was entered: the copy is edited, and exists once it is saved.
 pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
     let shop = model.layers.all::<EditorScreen>().next();
     let thing = shop.and_then(|shop| shop.things.iter().find(|thing| thing.id == preset));
@@ -190,7 +191,7 @@ pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
     push(model, title, &text, Edited::Policy { name, preset: Some(preset.to_owned()) });
 }
 
-/// Hands an edited thing in. The editor stays until it is accepted, so that nothing typed is lost.
+/// Sends an edited text. The editor stays open until it is accepted, so that no text is lost.
 pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<Cmd>) {
     if model.layers.top::<Editor>().is_some_and(|editor| editor.saving.is_some()) {
         return;
@@ -212,7 +213,7 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     }
 }
 
-/// A change was made, or refused: then the typed text stays in the editor, with the reason.
+/// A change was made or refused; after a refusal, the typed text stays in the editor, with the reason.
 fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
@@ -246,7 +247,7 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
     reload(model, out);
 }
 
-/// Takes rules, or the list of skills, out of the branch's calls, or back (undoable).
+/// Excludes rules, or the list of skills, from the branch's requests, or includes them again (undoable).
 pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(shop) = top(model) else { return };
     let Some(thing) = shop.selected() else { return };
@@ -269,11 +270,11 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::Project(act)), Pending::Editor(EditorPending::Change), out);
 }
 
-/// Has the selected summary of a part of the program made anew.
+/// Rewrites the selected module summary.
 pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
     let shop = top(model).filter(|shop| shop.kind == EditableKind::Modules);
     let Some(thing) = shop.and_then(EditorScreen::selected) else { return };
-    // As the one that stands was made.
+    // By the writer of the current summary.
     let by = if thing.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     let path = thing.id.clone();
     crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
@@ -290,7 +291,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::Files(FileAct::Read { path })), pending, out);
 }
 
-/// Takes the selected policy for the branch (undoable), or the selected skill for the message.
+/// Uses the selected policy on the branch (undoable), or inserts the selected skill into the message.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let skill = top(model).filter(|shop| shop.kind == EditableKind::Skills).and_then(EditorScreen::selected);
     if let Some(name) = skill.map(|thing| thing.id.clone()) {
@@ -310,7 +311,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     reload(model, out);
 }
 
-/// What the next call would be under the selected policy.
+/// Previews the next request under the selected policy.
 pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let policy = top(model).filter(|shop| shop.kind == EditableKind::Policies).and_then(EditorScreen::selected);
     let Some(policy) = policy.map(|thing| thing.id.clone()) else { return };
@@ -343,8 +344,8 @@ fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     }
 }
 
-/// Undo and redo here: of a policy its versions, of everything else the session's last change. False where the screen is
-/// not on top.
+/// Undo and redo on this screen: for a policy, its versions; otherwise, the session's last change. False if the screen
+/// is not on top.
 pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
     let Some(shop) = top(model) else { return };
     let policy = shop.selected().filter(|thing| thing.kind == EditableKind::Policies && !shop.took);

@@ -1,11 +1,12 @@
-//! The editors' screen: kinds of things as tabs, the things of one kind, the selected one's versions and what changed.
+//! The editors' screen: the kinds of texts as tabs, the texts of one kind, and the versions of the selected text with
+//! their differences.
 //!
 //! ```text
 //! ┌ Editors ───────────────────────────────────────────────┐
 //! │  State  Summaries  Memories [Policies] Rules  Skills    │
 //! │ ● layered          │ layered: what it is for            │
 //! │ ○ my-lean          │ version 3, now · h older  l newer  │
-//! │                    │ + user_cap = 5000                  │   below 90 columns one under the other
+//! │                    │ + user_cap = 5000                  │   below 90 columns: one below the other
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
 //! Not for: typing (`text_editor`).
@@ -17,7 +18,7 @@ use crate::domain::summary::versions::{Editability, Editable, EditableKind, Vers
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -25,12 +26,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
-/// Lines without change that are shown around a change.
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
-/// Lines that are compared one by one, at most; of longer texts all lines are shown as replaced.
+/// Maximum number of lines compared one by one; in longer texts, all lines are shown as replaced.
 const COMPARED: usize = 2_000;
 
-/// Draws it; returns the rows of the text and how many there is room for.
+/// Draws the screen; returns the rows of the text and the visible rows.
 pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
@@ -43,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf:
     }
     if shop.things.is_empty() {
         let words = if shop.loading.is_some() { "Loading.".to_owned() } else { none(look, shop.kind) };
-        let mut rows = Flow::plain(&words, usize::from(body.width).max(1), Ink::Dim);
+        let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
         rows.extend(said(look));
         paint::lines(look.theme, &rows, body, buf);
         return (0, 0);
@@ -82,11 +83,11 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
     }
     let project = match shop.kind {
-        EditableKind::Rules => vec![(Action::SwitchThing, "include or leave out")],
+        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include")],
         EditableKind::Skills => {
-            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "list out or in")]
+            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
         }
-        EditableKind::Modules => vec![(Action::RenewThing, "write again")],
+        EditableKind::Modules => vec![(Action::RenewThing, "rewrite")],
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
     };
     let plain = matches!(shop.kind, EditableKind::Rules | EditableKind::Skills);
@@ -94,7 +95,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         words.splice(0..usize::from(shop.kind == EditableKind::Skills), project);
     }
     let versioned =
-        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "other view")];
+        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
     let stops = shop.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
@@ -106,7 +107,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
     paint::caption(look.theme, line, edge, buf);
 }
 
-/// Some keys of this screen stand in the table of all panels.
+/// Key hints; some keys of this screen are in the table of all panels.
 fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
         look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
@@ -205,16 +206,16 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     if area.height >= 8 {
         // What made a summary stale is named there.
         let rows = if thing.kind == EditableKind::Modules { 3 } else { 2 };
-        head.extend(Flow::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
+        head.extend(TextRows::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
-        // Its row stays where nothing is said, so that the text does not jump.
+        // Its row stays empty without a notice, so that the text does not jump.
         head.push(said(look).unwrap_or_default());
     } else {
         head.extend(said(look));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
-    head.extend(Flow::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
+    head.extend(TextRows::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
     let mut below = tried(look, shop, thing, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(look.theme, &head, area, buf);
@@ -231,13 +232,13 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     (rows.len(), page)
 }
 
-/// The summary of a part of the program that is being made here.
+/// The module summary that is being written here.
 fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     let branch = look.model.branch()?.id;
     look.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The notice, which would not be visible under a full screen.
 fn said(look: &ViewContext<'_>) -> Option<Line> {
     if let Some(part) = summing(look) {
         return Some(Line::of(Ink::Accent, &part.words()));
@@ -252,7 +253,7 @@ fn said(look: &ViewContext<'_>) -> Option<Line> {
 }
 
 fn heading(thing: &Editable) -> String {
-    // Where the list says it in a word, it is said in full here.
+    // The list shows the short form; this is the full form.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),
@@ -297,13 +298,13 @@ fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     match shop.other() {
         Some(other) => compared(other, shown, width),
         None if matches!(thing.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
-            Flow::exact(&shown.text, width, Ink::Text)
+            TextRows::exact(&shown.text, width, Ink::Text)
         }
-        None => Flow::all(&shown.text, width, Ink::Text),
+        None => TextRows::all(&shown.text, width, Ink::Text),
     }
 }
 
-/// The lines of two texts laid over each other.
+/// The lines of two texts as one sequence of changes.
 fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (old_len, new_len) = (old.len(), new.len());
@@ -316,13 +317,13 @@ fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     changes.map(|change| (change.tag(), change.value())).collect()
 }
 
-/// Changed lines with some around them; what lies between is counted.
+/// Changed lines with context; unchanged lines in between are counted.
 fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
     let all = laid_over(&other.text, &shown.text);
     let changes: Vec<usize> =
         all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
-        return Flow::plain("No differences.", width, Ink::Dim);
+        return TextRows::plain("No differences.", width, Ink::Dim);
     }
     let mut rows = Vec::new();
     let mut skipped = 0;
@@ -342,7 +343,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
             ChangeTag::Delete => ('-', Ink::Excluded),
             ChangeTag::Insert => ('+', Ink::Good),
         };
-        rows.extend(Flow::exact(&format!("{sign} {text}"), width, ink));
+        rows.extend(TextRows::exact(&format!("{sign} {text}"), width, ink));
     }
     between(&mut rows, &mut skipped, width);
     rows
@@ -351,12 +352,12 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
 fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     if *skipped > 0 {
         let lines = text::counted(*skipped as u64, "line");
-        rows.extend(Flow::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
+        rows.extend(TextRows::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
     }
     *skipped = 0;
 }
 
-/// What the next call would be under the policy.
+/// The preview of the next request under the policy.
 fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
     let Some(PolicyTrial { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
         return Vec::new();
@@ -371,11 +372,12 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
     };
-    rows.extend(Flow::plain(&words, width, Ink::Text));
+    rows.extend(TextRows::plain(&words, width, Ink::Text));
     rows
 }
 
-/// `The next call under it: 4,980 est. tokens instead of 5,213, cached 80 %, $0.0009; gains 2 items, loses 4.`
+/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
+/// items, removes 4.`
 fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
@@ -394,5 +396,8 @@ fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
     let cached = made.same_text();
-    format!("The next request with it: {est} of {room} tokens {label}{before}, cached {cached}{cost}; {items}.")
+    format!(
+        "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
+        {items}."
+    )
 }

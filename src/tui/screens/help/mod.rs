@@ -1,4 +1,4 @@
-//! All keys, and which keys may follow the first of several.
+//! The list of all keys, and the keys that can follow a leader key.
 //! Not for: guides.
 
 pub mod model;

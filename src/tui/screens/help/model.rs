@@ -1,9 +1,9 @@
-//! How far the list of keys is scrolled.
+//! The scroll position of the list of keys.
 //! Not for: the keys (`config::keys`).
 
 /// All keys.
 #[derive(Debug, Default)]
 pub struct HelpScreen {
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
 }

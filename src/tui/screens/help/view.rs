@@ -1,20 +1,20 @@
-//! All keys, made from the key table.
+//! The list of all keys, generated from the key table.
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Columns of the keys.
+/// Width of the key column.
 const KEYS: usize = 24;
 
-/// What the text area itself does with keys that the table leaves to it.
+/// Keys of the text area that the key table does not contain.
 const WRITING: [(&str, &str); 8] = [
     ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
     ("Ctrl+←, Ctrl+→", "Move one word back or forward; Alt+B and Alt+F too."),
@@ -23,10 +23,10 @@ const WRITING: [(&str, &str); 8] = [
     ("Alt+D", "Delete the word after the cursor."),
     ("Ctrl+K", "Delete to the end of the line."),
     ("Ctrl+X, Ctrl+Y", "Cut the selection; paste what was cut or deleted."),
-    ("Shift and a movement", "Select."),
+    ("Shift + movement key", "Select."),
 ];
 
-/// What people want to do, with the actions that do it.
+/// Common tasks, with the actions for them.
 const TASKS: &[(&str, &[Action])] = &[
     ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
     (
@@ -41,7 +41,7 @@ const TASKS: &[(&str, &[Action])] = &[
     ("Summarize older turns.", &[Action::Draft]),
     ("Search this conversation, or all messages. See the whole tree.", &[Action::Filter, Action::Find, Action::Tree]),
     ("Choose a model.", &[Action::Models]),
-    ("See the tool calls. Approve a call that waits.", &[Action::Traces, Action::AnswerTool]),
+    ("See the tool calls. Approve a pending call.", &[Action::Traces, Action::AnswerTool]),
     ("Find any other action by its name.", &[Action::Palette]),
 ];
 
@@ -102,13 +102,13 @@ fn capitalized(title: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Keys, and beside them what they do, on as many rows as it takes.
+/// Keys, with their descriptions beside them, on as many rows as needed.
 fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let room = width.saturating_sub(KEYS + 4);
     let taken = text::width(keys);
     let beside = taken <= KEYS && room >= 24;
     let mut rows = Vec::new();
-    let words = Flow::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
+    let words = TextRows::plain(does, if beside { room } else { width.saturating_sub(6).max(1) }, Ink::Text);
     let indent = if beside { KEYS + 3 } else { 5 };
     let mut first = Line::of(Ink::Accent, &format!("  {keys}"));
     let mut words = words.into_iter();
@@ -121,7 +121,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     rows
 }
 
-/// Gives how far it can be scrolled at most.
+/// Returns the maximum scroll position.
 pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);

@@ -1,4 +1,4 @@
-//! Which keys may follow the first of several, at the foot of the screen, once a person waits.
+//! The keys that can follow a leader key, at the bottom of the screen, after a pause.
 //! Not for: all keys (`view`).
 
 use crate::tui::text::{self, Line};
@@ -7,7 +7,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the keys stand in three columns.
+/// The minimum width for three columns.
 const WIDE: u16 = 100;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -55,15 +55,15 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What stands in one place of the list.
+/// A cell of the list.
 enum Cell {
     /// A group of actions.
     Heading(&'static str),
-    /// A key, and what it does in a few words.
+    /// A key, and a short description.
     Key {
         /// The key, with an ellipsis where more keys follow.
         key: String,
-        /// In a few words.
+        /// The description in a few words.
         does: &'static str,
     },
 }
@@ -77,7 +77,7 @@ impl Cell {
     }
 }
 
-/// From this many keys on they stand under the headings of their groups.
+/// The minimum number of keys that are listed under group headings.
 const MANY: usize = 9;
 
 fn cells(look: &ViewContext<'_>) -> Vec<Cell> {

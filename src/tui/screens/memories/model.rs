@@ -1,7 +1,7 @@
-//! What waits for answers about memories. The list itself is a `picker`.
+//! The pending requests about memories. The list itself is a `picker`.
 //! Not for: memories (`domain::conversation::memory`).
 
-/// What a request about memories was made for.
+/// The purpose of a request about memories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoriesPending {
     /// To list them.

@@ -1,5 +1,5 @@
-//! The list of memories and what its keys do; suggested pins that are turned down.
-//! Not for: the list itself (`update::travel`) or pins (`acts`).
+//! The list of memories and its keys; dismissing suggested pins.
+//! Not for: the list itself (`update::travel`), or pins (`acts`).
 
 use super::model::MemoriesPending;
 use crate::domain::base::failure::Failure;
@@ -16,9 +16,9 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
-/// Takes the answers to the requests of the list.
+/// Handles the answers to the requests of the list.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -27,10 +27,10 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (MemoriesPending::List, Ok(Answer::Memories(all))) => came(model, ticket, &all),
+        (MemoriesPending::List, Ok(Answer::Memories(all))) => arrived(model, ticket, &all),
         (MemoriesPending::List, Err(failure)) => screens::picker::update::failed(model, ticket, &failure),
         (MemoriesPending::Change, Ok(answer)) => changed(model, &answer, out),
-        (MemoriesPending::List | MemoriesPending::Change, result) => said(model, result),
+        (MemoriesPending::List | MemoriesPending::Change, result) => show_answer(model, result),
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     ask(model, out);
 }
 
-/// Asks for the memories of the list that is open.
+/// Requests the memories of the open list.
 fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.all::<Picker>().any(|picker| picker.kind == Kind::Memories) {
         return;
@@ -59,8 +59,8 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Fills the list: what waits for a decision first, then the newest.
-fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
+/// Fills the list: suggestions that wait for a decision first, then the newest memories.
+fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
     let rank = |memory: &Memory| match memory.status {
         MemoryStatus::Suggested => 0,
         MemoryStatus::Confirmed => 1,
@@ -91,7 +91,7 @@ fn came(model: &mut Model, ticket: u64, all: &[Memory]) {
     }
 }
 
-/// Does something to a memory.
+/// Changes a memory.
 pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -111,14 +111,14 @@ fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
     ask(model, out);
 }
 
-/// Keeps a text, with its kind before a colon where one is named; a fact otherwise.
+/// Adds a text as a memory, with the kind before its colon, if any; otherwise a fact.
 pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
     let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
     keep(model, kind, text.to_owned(), None, out);
 }
 
-/// Keeps a memory. A preference holds in all sessions, anything else in this one, unless said.
+/// Adds a memory. A preference applies to all sessions, anything else to this session, unless specified.
 pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
@@ -131,7 +131,7 @@ fn selected(model: &Model) -> Option<(String, MemoryId)> {
     if let Choice::Memory(id) = entry.choice { Some((entry.label.clone(), id)) } else { None }
 }
 
-/// New, edit and delete in the list.
+/// New, edit, and delete in the list.
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     match edit {
         ListEdit::New => {
@@ -153,7 +153,7 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Turns down what is selected: a suggested pin in the overlay, a memory in its list.
+/// Dismisses the selection: a suggested pin in the overlay, a memory in its list.
 pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.top::<Picker>().is_some_and(|picker| picker.kind == Kind::Memories) {
         let Some((_, id)) = selected(model) else { return };

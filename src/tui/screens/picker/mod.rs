@@ -1,4 +1,4 @@
-//! Lists filtered by typing: sessions, models, actions.
+//! Lists that are filtered by typing: sessions, models, actions.
 //! Not for: lists with more than names.
 
 pub mod model;
@@ -41,7 +41,7 @@ impl Screen for Picker {
 
     fn line_changed(&mut self) -> Outcome {
         self.cursor = 0;
-        self.sift();
+        self.apply_filter();
         Outcome::Then(update::filter_changed)
     }
 

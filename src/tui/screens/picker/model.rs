@@ -1,5 +1,5 @@
 //! A list that is filtered by typing: sessions, models, all actions.
-//! Not for: what choosing does (`update`).
+//! Not for: the effect of a choice (`update`).
 
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
@@ -8,14 +8,14 @@ use crate::tui::model::fuzzy::{Fuzzy, Score};
 use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
-/// What the list is of.
+/// The content of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Sessions.
     Sessions,
     /// Models.
     Models,
-    /// Models with which a stored call can be made again.
+    /// Models for a replay of a stored call.
     ReplayModels(RunId),
     /// Items that can be left out of a stored call.
     ReplayItems,
@@ -23,35 +23,35 @@ pub enum Kind {
     Memories,
     /// Messages with a name or a star.
     Labels,
-    /// Themes: the selected one is shown.
+    /// Themes; the selected one is previewed.
     Themes,
-    /// Rules about calls to tools.
+    /// Rules about tool calls.
     Rules,
     /// Actions.
     Palette,
-    /// What can be copied of a message.
+    /// Copyable parts of a message.
     Copies,
 }
 
-/// What choosing an entry means.
+/// The effect of choosing an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// Open a session.
     Session(SessionId),
-    /// Ask a model.
+    /// Use a model.
     Model {
-        /// Of which profile.
+        /// Its profile.
         profile: String,
         /// Its name.
         model: String,
     },
-    /// Make a call again without this.
+    /// Replay a call without this item.
     Without(RunId, Atom),
     /// Confirm a memory.
     Memory(MemoryId),
     /// Go to a message.
     Message(NodeId),
-    /// Take a theme.
+    /// Use a theme.
     Theme(String),
     /// Copy this text.
     Copy(Arc<str>),
@@ -59,22 +59,22 @@ pub enum Choice {
     CopyTurn(NodeId),
     /// Copy the branch as Markdown.
     CopyBranch,
-    /// A rule about calls to tools.
+    /// A rule about tool calls.
     Rule(RuleScope, Rule),
-    /// Do it.
+    /// Run an action.
     Action(Action),
-    /// Nothing can be done with it; Enter shows these words.
+    /// No effect; Enter shows this text.
     Explain(String),
 }
 
 /// One entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// What is read first, unsanitised.
+    /// The main text, unsanitized.
     pub label: String,
-    /// What stands at its right or under it, unsanitised.
+    /// The text at its right or below it, unsanitized.
     pub detail: String,
-    /// What choosing it means.
+    /// The effect of choosing it.
     pub choice: Choice,
 }
 
@@ -83,30 +83,30 @@ pub struct Entry {
 pub enum PickerRow {
     /// A heading.
     Heading(&'static str),
-    /// The entry at this place among those shown.
+    /// An entry, by its index among the displayed ones.
     Entry(usize),
 }
 
 /// The list.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    /// What of.
+    /// The content of the list.
     pub kind: Kind,
     /// All entries.
     pub entries: Vec<Entry>,
-    /// What was typed.
+    /// The typed filter.
     pub filter: String,
-    /// Entries that match, by place; the best first.
+    /// Matching entries, by index; the best first.
     pub shown: Vec<usize>,
-    /// Of each of them the letters of its label that match, counted in characters; may be missing.
+    /// For each of them, the matching letters of its label, counted in characters; may be missing.
     pub marks: Vec<Vec<usize>>,
-    /// The selected one among them.
+    /// The selected one of them.
     pub cursor: usize,
-    /// Headings, each before the entry at this place; shown while nothing is typed.
+    /// Headings, each before the entry with this index; shown while the filter is empty.
     pub headings: Vec<(usize, &'static str)>,
-    /// An answer is awaited.
+    /// The entries are being loaded.
     pub loading: bool,
-    /// The newest request for it.
+    /// The newest request for them.
     pub ticket: u64,
 }
 
@@ -127,7 +127,7 @@ impl Picker {
         }
     }
 
-    /// All actions, each once: `recent` ones first, the others by their groups.
+    /// All actions, each once: `recent` ones first, the others by group.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
@@ -149,7 +149,7 @@ impl Picker {
         picker
     }
 
-    /// What the list shows from top to bottom: headings, and places among the shown entries.
+    /// The rows of the list from top to bottom: headings, and indices of displayed entries.
     #[must_use]
     pub fn rows(&self) -> Vec<PickerRow> {
         let typed = !self.filter.trim().is_empty();
@@ -159,15 +159,15 @@ impl Picker {
         rows.collect()
     }
 
-    /// Takes entries in.
+    /// Replaces the entries.
     pub fn fill(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
         self.loading = false;
-        self.sift();
+        self.apply_filter();
     }
 
-    /// Works out what matches, the best first. Sessions come sifted by the store already.
-    pub fn sift(&mut self) {
+    /// Finds the matching entries, the best first. Sessions are already filtered by the store.
+    pub fn apply_filter(&mut self) {
         self.marks.clear();
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
             self.shown = (0..self.entries.len()).collect();
@@ -177,7 +177,7 @@ impl Picker {
             let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
             let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
             found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
-            // Among many sentences scattered letters are found nearly everywhere; such hits would bury what is meant.
+            // In many sentences, scattered letters match nearly everywhere; such matches would hide the useful ones.
             let best = found.first().map_or(0, |(score, ..)| *score);
             found.retain(|(score, ..)| score * 3 >= best * 2);
             (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
@@ -192,8 +192,8 @@ impl Picker {
     }
 }
 
-/// How well an entry fits: by its name, which counts twice, else by its whole label, else with its detail and an action's
-/// whole sentence.
+/// The score of an entry: for its name, which counts twice, else for its whole label, else with its detail and an
+/// action's whole sentence.
 fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
     if let Some((score, marks)) = fuzzy.find(name) {
@@ -209,14 +209,14 @@ fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     Some((score / 2, marks))
 }
 
-/// Whether the letters of `wanted` stand in `text` in this order, in any case.
+/// Whether `text` contains the letters of `wanted` in this order, ignoring case.
 #[must_use]
 pub fn matches(text: &str, wanted: &str) -> bool {
     let mut letters = text.chars().flat_map(char::to_lowercase);
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))
 }
 
-/// What a request of a list was made for.
+/// The purpose of a request of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerPending {
     /// To list sessions.
@@ -233,7 +233,7 @@ mod tests {
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = wanted.to_owned();
-        picker.sift();
+        picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
         (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
     }
@@ -281,7 +281,7 @@ mod tests {
             }
         }
         picker.filter = "fork".into();
-        picker.sift();
+        picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "headings stand in whole lists");
     }
 
@@ -289,7 +289,7 @@ mod tests {
     fn letters_that_match_are_known() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
-        picker.sift();
+        picker.apply_filter();
         assert_eq!(picker.marks[0], [0, 1, 2]);
     }
 }

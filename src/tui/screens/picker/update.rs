@@ -1,5 +1,5 @@
-//! The lists that are filtered by typing: sessions, models, actions.
-//! Not for: what acts do to the selected line (`acts`).
+//! Lists that are filtered by typing: sessions, models, actions.
+//! Not for: actions on the selected line (`acts`).
 
 use super::model::{Choice, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
@@ -16,19 +16,19 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, said, send, trouble};
+use crate::tui::update::effects::{run_next, send, show_answer, trouble};
 
-/// Takes the answers to the requests of the lists.
+/// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => sessions_came(model, ticket, &cards),
         (PickerPending::Models, Ok(Answer::Models(by_profile))) => models_came(model, ticket, by_profile),
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
-        (PickerPending::Sessions | PickerPending::Models, result) => said(model, result),
+        (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
     }
 }
 
-/// Opens the list of sessions, or of those that hold these words.
+/// Opens the list of sessions, or of the sessions that contain these words.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
     let mut picker = Picker::new(Kind::Sessions);
     picker.filter = words;
@@ -65,7 +65,7 @@ fn remember(model: &mut Model, action: Action) {
     model.input.recent_actions.truncate(RECENT);
 }
 
-/// The words changed: sessions are searched by the store.
+/// The filter changed: the store searches the sessions.
 pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind != Kind::Sessions {
@@ -144,7 +144,7 @@ fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     }
 }
 
-/// A profile whose models could not be listed: one line, and all of it on Enter.
+/// A profile whose models could not be listed: one line, and the full text on Enter.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let why = failure.what.split(": ").next().unwrap_or_default();
     let words = format!("{profile}: {} {}", failure.what, failure.todo);
@@ -220,7 +220,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A change of what a list holds.
+/// A change of a list's content.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ListEdit {
     New,
@@ -228,7 +228,7 @@ pub(crate) enum ListEdit {
     Delete,
 }
 
-/// New, rename and delete in the list of sessions.
+/// New, rename, and delete in the list of sessions.
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind == Kind::Memories {

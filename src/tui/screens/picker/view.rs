@@ -1,5 +1,5 @@
-//! A list filtered by typing, as a box over the chat.
-//! Not for: matching (the model does it).
+//! A list that is filtered by typing, as a box over the chat.
+//! Not for: matching (the model does that).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
 use crate::tui::model::keys::{Action, When};
@@ -34,17 +34,17 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     }
     let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
     if picker.loading {
-        line.push(Ink::Dim, &format!("  {} looking", look.theme.glyphs.running));
+        line.push(Ink::Dim, &format!("  {} searching", look.theme.glyphs.running));
     }
     paint::line(look.theme, &line, inside, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     if picker.shown.is_empty() && !picker.loading {
-        paint::line(look.theme, &Line::of(Ink::Dim, "  nothing matches"), list, buf);
+        paint::line(look.theme, &Line::of(Ink::Dim, "  no matches"), list, buf);
     }
     entries(look, picker, list, buf);
 }
 
-/// Headings and entries, as far as there is room.
+/// Headings and entries within the area.
 fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     let rows = picker.rows();
     let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
@@ -60,10 +60,12 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
         let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
         let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
-        let room = usize::from(row.width).saturating_sub(value.width() + 3);
+        // One column of padding on the right.
+        let padded = Rect { width: row.width.saturating_sub(1), ..row };
+        let room = usize::from(padded.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        paint::pair(look.theme, &marked(ink, &label, marks), &value, row, buf);
+        paint::pair(look.theme, &marked(ink, &label, marks), &value, padded, buf);
         look.item(row, at);
         if at == picker.cursor {
             paint::select(look.theme, row, buf);
@@ -71,7 +73,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
     }
 }
 
-/// What the list is of, and what keys do in it.
+/// The title of the list and its key hints.
 fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     match kind {
         Kind::Sessions => {
@@ -96,7 +98,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     }
 }
 
-/// The list of themes is small and stands aside, so that what they do to the rest is seen.
+/// The list of themes is small and at the side, so that the previewed theme is visible.
 fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
         return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
@@ -106,7 +108,7 @@ fn place(kind: Kind, area: Rect) -> Rect {
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
 
-/// A label whose letters at these places stand out.
+/// A label with highlighted letters.
 fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
     let mut line = Line::of(ink, " ");
     let mut run = String::new();

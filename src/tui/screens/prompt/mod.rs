@@ -1,4 +1,4 @@
-//! A line to type.
+//! A text input of one line.
 //! Not for: longer texts (`text_editor`).
 
 pub mod model;

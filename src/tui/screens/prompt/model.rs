@@ -1,9 +1,9 @@
-//! A line to type, and what it is for.
+//! A text input of one line, and its purpose.
 //! Not for: longer texts (`text_editor`).
 
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};
 
-/// What a typed line is for.
+/// The purpose of a typed line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// A branch's name.
@@ -12,29 +12,29 @@ pub enum Purpose {
     RenameSession(Option<SessionId>),
     /// A new session's title.
     NewSession,
-    /// A new memory, perhaps with its kind and a colon before it.
+    /// A new memory, optionally with its kind and a colon before it.
     Remember,
-    /// Other words for a memory.
+    /// A new text for a memory.
     EditMemory(MemoryId),
     /// The name of a copy of this policy.
     CopyPolicy(String),
-    /// The file for what the store could not take.
+    /// The file for content that the store could not save.
     SaveUnsaved,
     /// A message's name.
     Label(NodeId),
-    /// What looking at code keeps to on the branch stood on.
+    /// The code focus of the current branch.
     Focus,
-    /// Why a call to a tool that waits there is refused.
+    /// The reason for denying a pending tool call.
     Refuse(BranchId, usize),
 }
 
-/// A line to type.
+/// A text input of one line.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// Its title.
     pub title: String,
-    /// What was typed.
+    /// The typed text.
     pub text: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
 }

@@ -1,5 +1,5 @@
-//! What a typed line is taken for.
-//! Not for: asking for it: that is where it is wanted.
+//! The effect of a typed line.
+//! Not for: opening the input (each caller does that).
 
 use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
@@ -11,7 +11,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
 use crate::tui::update::effects::send;
 
-/// Enter: the line is taken.
+/// Enter: handles the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Prompt { text, purpose, .. }) = model.layers.take_top() else { return };
     let text = text.trim().to_owned();

@@ -1,5 +1,5 @@
-//! A line in a box; of a long one its end.
-//! Not for: what it is for (`update`).
+//! A text input in a box; of a long line, only the end is visible.
+//! Not for: its purpose (`update`).
 
 use super::model::Prompt;
 use crate::tui::text::Line;

@@ -1,5 +1,5 @@
 //! A question with its choices.
-//! Not for: calls to tools that wait for a word (`approval`).
+//! Not for: tool calls that need approval (`approval`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! A question: what there is to know, and what each choice does.
-//! Not for: doing it (`update`).
+//! A question: its explanation, and the effect of each choice.
+//! Not for: carrying out a choice (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -8,12 +8,12 @@ use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::tui::model::keys::Action;
 
-/// What a choice in a question does.
+/// The effect of a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Ask for a file for what the store could not take.
+    /// Open the input for a file for content that the store could not save.
     SaveUnsaved,
-    /// Quit, whatever is lost.
+    /// Quit even if content is lost.
     Leave,
     /// Leave the tour.
     LeaveTour,
@@ -25,41 +25,41 @@ pub enum Act {
     Command(String),
     /// Forks the branch and sends the draft there.
     ForkAndSend(BranchId, Draft),
-    /// Asks for another answer to this message.
+    /// Regenerates the answer to this message.
     Regenerate(NodeId),
     /// Sends the draft when the open turn has ended.
     Wait(BranchId, Draft),
-    /// Sends what waits in line.
+    /// Sends the queued messages.
     SendQueued(BranchId),
     /// Sets the prompt budget.
     Budget(u32),
-    /// Takes another policy.
+    /// Uses another policy.
     Policy(String),
-    /// Takes pins off.
+    /// Removes pins.
     Unpin(Vec<Atom>),
     /// Opens the list of models.
     Models,
-    /// Deletes a session for good.
+    /// Deletes a session permanently.
     DeleteSession(SessionId),
-    /// Throws the draft of a summary away.
+    /// Discards the draft of a summary.
     RejectDraft(BranchId),
-    /// Has the draft on the screen written anew.
+    /// Rewrites the draft on the screen.
     Redraft,
-    /// Leaves an edited text as it was before.
+    /// Discards the changes of an edited text.
     Forget,
-    /// Makes a stored call again as it was.
+    /// Replays a stored call unchanged.
     Replay(RunId),
-    /// Chooses a model to make it again with.
+    /// Opens the list of models for a replay.
     ReplayModel(RunId),
-    /// Chooses an item to leave out of it.
+    /// Opens the list of items to leave out of a replay.
     ReplayWithout(RunId),
-    /// Trusts the folder or not.
+    /// Trusts the folder, or stops trusting it.
     Trust(bool),
-    /// Uses the servers that the folder's file of this digest names, or not.
+    /// Approves or denies the servers in the folder's file with this digest.
     FolderServers(Hash, bool),
-    /// Uses the folder's settings of this digest, or not.
+    /// Approves or denies the folder's settings with this digest.
     FolderSettings(Hash, bool),
-    /// Does the call that waits there, and what fits the rule from now on.
+    /// Approves the pending call, and calls that match the rule from now on.
     Always(BranchId, usize, RuleScope, Rule),
 }
 
@@ -68,9 +68,9 @@ pub enum Act {
 pub struct Question {
     /// Its title.
     pub title: String,
-    /// What there is to know.
+    /// The explanation.
     pub words: Vec<String>,
-    /// The choices: a key, words, what it does.
+    /// The choices: a key, a text, and the effect.
     pub choices: Vec<(char, String, Act)>,
     /// The selected choice.
     pub cursor: usize,

@@ -1,5 +1,5 @@
-//! What a choice in a question does.
-//! Not for: asking: that is where the question comes up.
+//! Carries out the choice of a question.
+//! Not for: opening the question (each caller does that).
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
@@ -71,7 +71,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The folder is trusted, or no longer.
+/// The folder is now trusted, or no longer trusted.
 fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     if let Some(session) = &mut model.session {
         session.workspace.1 = trusted;
@@ -79,7 +79,7 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::Trust { trusted }), Pending::Act, out);
 }
 
-/// Changes what the branch stood on overrides.
+/// Changes the overrides of the current branch.
 fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &mut Vec<Cmd>) {
     if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
         change(&mut overrides);

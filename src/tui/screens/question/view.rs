@@ -1,9 +1,9 @@
-//! A question in a box, its choices below.
-//! Not for: what a choice does (`update`).
+//! A question in a box, with its choices below.
+//! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
 use crate::tui::text::Line;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
@@ -14,7 +14,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, question: &Question, area: Rect, buf:
     let room = usize::from(width.saturating_sub(4)).max(1);
     let mut rows = Vec::new();
     for words in &question.words {
-        rows.extend(Flow::plain(words, room, Ink::Text));
+        rows.extend(TextRows::plain(words, room, Ink::Text));
     }
     rows.push(Line::new());
     let first = rows.len();

@@ -1,4 +1,4 @@
-//! One prompt asked of several models or settings, and a stored call beside the same call made again.
+//! One message sent to several models or settings, and a stored call beside its replay.
 //! Not for: whole branches (`compare`).
 
 pub mod model;

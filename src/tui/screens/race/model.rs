@@ -1,5 +1,5 @@
-//! Answers side by side: a stored call beside the same call made again, or the branches of a race.
-//! Not for: the next call under other settings (`screens::what_if::model`).
+//! Answers side by side: a stored call beside its replay, or the branches of a race.
+//! Not for: the next request under other settings (`screens::what_if::model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
@@ -8,48 +8,48 @@ use crate::tui::chat::model::live::Live;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 
-/// What the answers have to do with each other.
+/// The relation between the answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AnswerRelations {
-    /// A stored call, then the same call made again.
+    /// A stored call and its replay.
     Replay {
         /// The branch of the stored call.
         origin: BranchId,
-        /// What was left out, with its first words.
+        /// The item that was left out, with its first words.
         without: Option<(Atom, String)>,
     },
-    /// One prompt on several branches.
+    /// One message on several branches.
     Race,
 }
 
 /// One answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// What is particular about it, unsanitised.
+    /// Its distinguishing feature, unsanitized.
     pub title: String,
-    /// The branch on which it comes; none for one that was there before.
+    /// The branch on which it arrives; `None` for an existing answer.
     pub branch: Option<BranchId>,
-    /// The answer, where it was there before.
+    /// The answer, if it existed before.
     pub node: Option<NodeId>,
 }
 
-/// See the module.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct RaceScreen {
-    /// What they have to do with each other.
+    /// The relation between the answers.
     pub of: AnswerRelations,
-    /// They.
+    /// The answers.
     pub columns: Vec<Column>,
-    /// The selected one.
+    /// The selected answer.
     pub cursor: usize,
-    /// Rows of all that are scrolled past.
+    /// Scrolled rows of all answers.
     pub scroll: usize,
-    /// Rows of the longest, and rows of a page, when last drawn.
+    /// Rows of the longest answer, and rows of a page, when last drawn.
     pub seen: (usize, usize),
 }
 
 impl RaceScreen {
-    /// These answers; the newest selected.
+    /// A screen with these answers; the newest is selected.
     #[must_use]
     pub fn new(of: AnswerRelations, columns: Vec<Column>) -> Self {
         let cursor = if of == AnswerRelations::Race { 0 } else { columns.len().saturating_sub(1) };
@@ -62,20 +62,20 @@ impl RaceScreen {
         self.columns.get(self.cursor)
     }
 
-    /// The branches on which answers come, the selected one apart.
+    /// The branches of all answers except the selected one.
     #[must_use]
     pub fn others(&self) -> Vec<BranchId> {
         let others = self.columns.iter().enumerate().filter(|(at, _)| *at != self.cursor);
         others.filter_map(|(_, column)| column.branch).collect()
     }
 
-    /// Goes to the next answer, or the one before.
+    /// Selects the next or the previous answer.
     pub fn turn(&mut self, step: i64) {
         let count = self.columns.len().max(1);
         self.cursor = (self.cursor + if step > 0 { 1 } else { count - 1 }) % count;
     }
 
-    /// Scrolls them all.
+    /// Scrolls all answers.
     pub fn step(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
         let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);
@@ -97,15 +97,15 @@ impl Column {
     }
 }
 
-/// What a request about races and repeated calls was made for.
+/// The purpose of a request about races and replays.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RacePending {
-    /// To list the items of a stored call, one of which is left out of its repetition.
+    /// To list the items of a stored call, so that one can be left out of its replay.
     Items(RunId),
-    /// To repeat a stored call.
+    /// To replay a stored call.
     Replay,
-    /// To make a branch for each of these settings and ask this text on all of them.
+    /// To create a branch for each of these settings and send this text on all of them.
     Branches(Vec<Overrides>, String),
-    /// To ask on one of the branches.
+    /// To send on one of the branches.
     Entry(BranchId),
 }

@@ -1,5 +1,6 @@
-//! Calls beside one another: making a stored call again, racing one prompt on several branches, keeping what won.
-//! Not for: the next call under other settings (`screens::what_if::update`) or moving about (`update::travel`).
+//! Answers side by side: replaying a stored call, racing a message on several branches, keeping an answer.
+//! Not for: the next request under other settings (`screens::what_if::update`), or moving the cursor
+//! (`update::travel`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
@@ -24,9 +25,9 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 
-/// Takes the answers to the requests of races and repeated calls.
+/// Handles the answers to requests about races and replays.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     use RacePending as P;
     match (pending, result) {
@@ -34,11 +35,11 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => said(model, result),
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
 }
 
-/// Asks how the call of the selected message is to be made again.
+/// Asks how to replay the call of the selected message.
 pub(crate) fn ask_how(model: &mut Model) {
     let found = model.session.as_ref().and_then(|session| {
         let node = session.tree.head(model.conversation.selected()?).id;
@@ -52,7 +53,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     model.layers.push(Question {
         title: "Repeat this call?".to_owned(),
         words: vec![
-            format!("It went to {name}. The answer arrives on a scratch branch; nothing changes here."),
+            format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change."),
             CAUTION.to_owned(),
         ],
         choices: vec![
@@ -65,7 +66,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     });
 }
 
-/// Makes a call again.
+/// Replays a call.
 pub(crate) fn replay(
     model: &mut Model,
     run: RunId,
@@ -79,7 +80,7 @@ pub(crate) fn replay(
     send(model, request, Pending::Race(RacePending::Replay), out);
 }
 
-/// The list of models to make a call again with.
+/// The list of models for a replay.
 pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     screens::picker::update::models(model, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
@@ -87,7 +88,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Asks for the items of a call.
+/// Requests the items of a call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -97,7 +98,7 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     );
 }
 
-/// The items of a call, to choose the one that is left out.
+/// The items of a call, from which one is left out.
 fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
@@ -110,7 +111,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     model.layers.push(picker);
 }
 
-/// A stored call is under way again.
+/// A replay has started.
 fn replaying(model: &mut Model, made: ReplayedCall) {
     let title = match &made.without {
         Some((_, title)) => format!("now, without {title}"),
@@ -136,14 +137,14 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Makes a branch for each of several settings; the text is then asked on all of them.
+/// Creates a branch for each of several settings; the text is then sent on all of them.
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
 }
 
-/// The branches of a race are there: the prompt is asked on each.
+/// The branches of a race exist: sends the message on each.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
@@ -161,7 +162,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
-/// Enter: stands on the selected branch; of a race the others are put away.
+/// Enter: switches to the selected branch; the other branches of a race are archived.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else {
@@ -171,7 +172,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let race = arena.of == AnswerRelations::Race;
     let others = if race { arena.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
-        let text = "Other answers are still arriving: wait, or leave and keep all of them.";
+        let text = "Other answers are still arriving: wait for them, or keep all of them with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
@@ -182,12 +183,12 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     branches::switch(model, branch, out);
 }
 
-/// Puts the selected branch away, and all of them where it is a replay.
+/// Archives the selected branch; for a replay, all of its branches.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
-        let text = "The answer is still arriving: wait for it, or leave.";
+        let text = "The answer is still arriving: wait for it, or close it with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     arena.columns.remove(arena.cursor);
@@ -198,11 +199,11 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
 }
 
-/// The item that was left out mattered: it is suggested as a pin where it came from. Undo takes that back.
+/// The answer differed without the item: suggests it as a pin on the original branch. Undo reverts that.
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(arena) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
-        let text = "Only a call that was repeated without an item can show that the item mattered.";
+        let text = "This works only for a call that was repeated without an item.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let (origin, atom) = (*origin, *atom);
@@ -215,16 +216,16 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     };
     if branch.overrides.mattered.contains(&atom) {
-        return model.status.say(Severity::Notice, "It is suggested already.", model.now);
+        return model.status.say(Severity::Notice, "This pin is already suggested.", model.now);
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
-    model.status.say(Severity::Notice, format!("It mattered: suggested as a pin in the context ({key})."), model.now);
+    model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 
-/// Puts `/race` and two modes before the message in the composer.
+/// Inserts `/race` and two modes before the message in the composer.
 pub(crate) fn start(model: &mut Model) {
     model.layers.clear();
     model.focus = Focus::Composer;
@@ -233,7 +234,7 @@ pub(crate) fn start(model: &mut Model) {
     }
     let text = model.composer.draft().text;
     if text.contains('\n') {
-        let text = "A race takes a question of one line; your message is unchanged.";
+        let text = "A race accepts only one line; your message is unchanged.";
         return model.status.say(Severity::Notice, text, model.now);
     }
     let line = format!("/race mode:off mode:heavy {text}");

@@ -1,5 +1,5 @@
-//! Answers side by side, each under what is particular about it and what it took; one at a time where there is no room.
-//! Not for: what keys do with them (`update`).
+//! Answers side by side, each below its distinguishing settings and its usage; one at a time if there is no room.
+//! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
@@ -8,7 +8,7 @@ use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey as Rows};
@@ -17,10 +17,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Columns that an answer needs to stand beside others.
+/// Minimum columns of an answer beside others.
 const BESIDE: u16 = 36;
 
-/// Draws; gives the contents that are lacking, and rows of the longest answer and of a page.
+/// Draws the screen; returns the missing contents, and the rows of the longest answer and of a page.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     ring: &RaceScreen,
@@ -35,7 +35,7 @@ pub(crate) fn draw(
         let line = view_accepted::hint_line(look, When::Trials, &hints(ring), usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
-    let mut caution = Flow::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
+    let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
     paint::lines(look.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
@@ -57,7 +57,7 @@ pub(crate) fn draw(
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = ring.scroll.min(rows.len().saturating_sub(page));
-        paint::coloured_lines(look.theme, rows.iter().skip(from), cache, below, buf);
+        paint::colored_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
@@ -77,13 +77,13 @@ fn hints(ring: &RaceScreen) -> Vec<(Action, &'static str)> {
         AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
     };
     if matches!(ring.of, AnswerRelations::Replay { without: Some(_), .. }) {
-        words.insert(0, (Action::Mattered, "it mattered"));
+        words.insert(0, (Action::Mattered, "suggest as pin"));
     }
     words.extend([(Action::NextPane, "next"), (Action::Discard, "archive"), (Action::Down, "scroll")]);
     words
 }
 
-/// What is particular about an answer, and what it took. Gives the room below.
+/// The distinguishing feature of an answer and its usage. Returns the room below.
 fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
     let room = usize::from(area.width).saturating_sub(more.len() + 2);
@@ -101,7 +101,7 @@ fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
     rest
 }
 
-/// The limits of a branch of a race, and whether one of them ended it.
+/// The limits of a race branch, and whether one of them stopped it.
 fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
     match record.stopped {
@@ -112,7 +112,7 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     }
 }
 
-/// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or how far it is.
+/// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.
 fn account(look: &ViewContext<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let run = column
@@ -133,7 +133,7 @@ fn account(look: &ViewContext<'_>, column: &Column) -> String {
     })
 }
 
-/// The words of an answer.
+/// The text of an answer.
 fn rows(
     look: &ViewContext<'_>,
     column: &Column,
@@ -142,10 +142,10 @@ fn rows(
     wanted: &mut Vec<NodeId>,
 ) -> Rc<Vec<Line>> {
     let room = width.saturating_sub(1).max(1);
-    let plain = |words: &str, ink: Ink| Rc::new(Flow::plain(words, usize::from(room), ink));
+    let plain = |words: &str, ink: Ink| Rc::new(TextRows::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
-        cache.rows(of, room, || Flow::drawn(words, usize::from(room), Ink::Text, look.markdown()))
+        cache.rows(of, room, || TextRows::drawn(words, usize::from(room), Ink::Text, look.markdown()))
     };
     if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
         wanted.push(node);

@@ -1,4 +1,4 @@
-//! The exact bytes of a request, by parts; edited once by hand.
+//! The exact bytes of a request, in parts; editable by hand once.
 //! Not for: its rows (`request`).
 
 pub mod model;

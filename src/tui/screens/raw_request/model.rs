@@ -1,6 +1,6 @@
-//! The exact bytes of a request on the screen: its parts, what is folded, what is looked for; and one that was edited by
-//! hand and is not sent yet.
-//! Not for: breaking bytes into rows (`view`) or what keys do (`update`).
+//! The exact bytes of a request on the screen: parts, folds, and search text; and a request edited by hand that is not
+//! sent yet.
+//! Not for: breaking bytes into rows (`view`), or the keys (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -11,100 +11,100 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A body with more bytes opens with its messages folded, but for the last.
+/// A body with more bytes opens with all messages folded except the last.
 const LONG: usize = 256 << 10;
 
-/// A part of a message, as it was planned.
+/// A planned part of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The message, from 0.
+    /// The message, counted from 0.
     pub message: usize,
-    /// How many bytes of its content.
+    /// The number of bytes of its content.
     pub bytes: usize,
-    /// Its section and what it is, unsanitised.
+    /// Its section and description, unsanitized.
     pub title: String,
     /// Its tokens.
     pub tokens: u32,
 }
 
-/// What can be folded: bytes with a heading.
+/// A foldable block: bytes with a heading.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldableBlock {
-    /// The heading, unsanitised.
+    /// The heading, unsanitized.
     pub title: String,
-    /// Which bytes.
+    /// Its bytes.
     pub range: Range<usize>,
-    /// Its tokens, where they are known.
+    /// Its tokens, if known.
     pub tokens: Option<u32>,
 }
 
 /// A row of the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// The heading of a fold, by its place.
+    /// The heading of a fold, by its index.
     Head(usize),
-    /// Bytes of a fold; whether they begin inside a quoted text.
+    /// Bytes of a fold, and whether they start inside a string.
     Bytes(usize, Range<usize>, bool),
 }
 
-/// A request that was edited by hand.
+/// A request edited by hand.
 #[derive(Clone, Debug)]
 pub struct EditedRequest {
-    /// The body that was edited.
+    /// The original body.
     pub base: Arc<str>,
-    /// Tokens, room, and messages that differ, once they are counted.
+    /// Tokens, room, and the number of changed messages, once they are counted.
     pub weighed: Option<(u32, u32, u32)>,
     /// It is being sent.
     pub sending: bool,
 }
 
-/// See the module.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct RawRequestScreen {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// What it answers.
+    /// The draft that it sends.
     pub draft: Draft,
     /// The body.
     pub body: Arc<str>,
     /// Its BLAKE3.
     pub digest: Hash,
-    /// Tokens, and the tokens that it may have.
+    /// Its tokens, and the limit.
     pub tokens: (u32, u32),
-    /// What its messages are made of.
+    /// The parts of its messages.
     pub parts: Vec<Part>,
-    /// It was edited by hand.
+    /// The edit, if it was edited by hand.
     pub by_hand: Option<EditedRequest>,
-    /// What can be folded.
+    /// The foldable blocks.
     pub folds: Vec<FoldableBlock>,
-    /// Messages are parted by section.
+    /// Messages are divided by section.
     pub by_section: bool,
-    /// Places of folds that are closed.
+    /// Indices of closed folds.
     pub closed: HashSet<usize>,
-    /// The rows, at the width and the state for which they were made.
+    /// The rows for `made`.
     pub rows: Vec<Row>,
     /// The width and the state for which the rows were made.
     pub made: (u16, u64),
-    /// Counts what changes the rows.
+    /// Increases with every change that affects the rows.
     pub state: u64,
     /// The selected row.
     pub cursor: usize,
     /// Rows of the page when last drawn.
     pub page: usize,
-    /// What is looked for.
+    /// The search text.
     pub search: String,
-    /// It is being typed.
+    /// The search text is being typed.
     pub searching: bool,
-    /// Where it stands.
+    /// The positions of the matches.
     pub hits: Vec<usize>,
-    /// The hit that was gone to.
+    /// The current match.
     pub hit: usize,
-    /// The byte whose row is to be selected.
+    /// The byte whose row will be selected.
     pub follow: Option<usize>,
 }
 
 impl RawRequestScreen {
-    /// A body on the screen.
+    /// A screen that shows a body.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft, body: Arc<str>, digest: Hash, tokens: (u32, u32)) -> Self {
         let mut raw = Self {
@@ -133,7 +133,7 @@ impl RawRequestScreen {
         raw
     }
 
-    /// With what its messages are made of.
+    /// Adds the parts of its messages.
     #[must_use]
     pub fn with_parts(mut self, parts: Vec<Part>) -> Self {
         self.parts = parts;
@@ -141,7 +141,7 @@ impl RawRequestScreen {
         self
     }
 
-    /// Works the folds out again, all open; in a long body all but the last message closed.
+    /// Recomputes the folds, all open; in a long body, all messages except the last are closed.
     pub fn part(&mut self) {
         let blocks = request::blocks(&self.body);
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Message { .. }));
@@ -183,7 +183,7 @@ impl RawRequestScreen {
         }
     }
 
-    /// A message parted by what it is made of; nothing where the bytes do not say so.
+    /// The parts of a message as folds; `None` if the bytes do not match the parts.
     fn split(&self, block: &Block, parts: &[&Part]) -> Option<Vec<FoldableBlock>> {
         let mut at = request::content_at(&self.body, block)?;
         let mut from = block.range.start;
@@ -209,7 +209,7 @@ impl RawRequestScreen {
         }
     }
 
-    /// Opens or closes the fold of the selected row; the selection goes to its heading.
+    /// Opens or closes the fold of the selected row; the selection moves to its heading.
     pub fn fold(&mut self) {
         let Some(at) = self.selected() else { return };
         if !self.closed.remove(&at) {
@@ -219,7 +219,7 @@ impl RawRequestScreen {
         self.state += 1;
     }
 
-    /// Closes all folds, or opens all where all are closed.
+    /// Closes all folds, or opens all if all are closed.
     pub fn fold_all(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         let all = self.folds.len();
@@ -228,7 +228,7 @@ impl RawRequestScreen {
         self.state += 1;
     }
 
-    /// Parts the messages by section, or no longer.
+    /// Switches the division of messages by section.
     pub fn regroup(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         self.by_section = !self.by_section;
@@ -241,7 +241,7 @@ impl RawRequestScreen {
         self.cursor = shift(self.cursor, by, self.rows.len().saturating_sub(1));
     }
 
-    /// Looks for what was typed, in any case of letters, and goes to the first hit.
+    /// Finds the typed text, ignoring case, and goes to the first match.
     pub fn look(&mut self) {
         let wanted = self.search.as_bytes();
         let bytes = self.body.as_bytes();
@@ -264,7 +264,7 @@ impl RawRequestScreen {
         self.go_to_hit();
     }
 
-    /// Goes to the next hit, or the one before.
+    /// Goes to the next or the previous match.
     pub fn next_hit(&mut self, back: bool) {
         let count = self.hits.len();
         if count > 0 {
@@ -282,13 +282,13 @@ impl RawRequestScreen {
         self.follow = Some(at);
     }
 
-    /// Takes the rows in that were made for a width, and selects the row that is to be followed.
+    /// Stores the rows for a width, and selects the row to follow.
     pub fn laid(&mut self, rows: Vec<Row>, width: u16) {
         self.rows = rows;
         self.made = (width, self.state);
     }
 
-    /// Selects the row of the byte that is to be followed.
+    /// Selects the row of the byte to follow.
     pub fn settle(&mut self) {
         if let Some(at) = self.follow.take() {
             let holds = |row: &Row| matches!(row, Row::Bytes(_, range, _) if range.contains(&at));
@@ -300,7 +300,7 @@ impl RawRequestScreen {
     }
 }
 
-/// What a request about the exact request was made for.
+/// The purpose of a request about the exact request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RawRequestPending {
     /// To show the exact request, or to edit it.

@@ -1,5 +1,5 @@
-//! The exact request: opening it, searching and folding in it, editing it once and sending what was edited.
-//! Not for: the bytes themselves (`domain::call::request`) or counting and sending them (the engine).
+//! The exact request: opening, searching, and folding it; editing it once and sending the edited request.
+//! Not for: the bytes themselves (`domain::call::request`), or counting and sending them (the engine).
 
 use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
 use crate::domain::base::failure::Failure;
@@ -16,18 +16,18 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
-/// Takes the answers to the requests of this screen.
+/// Handles the answers to the requests of this screen.
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
     use RawRequestPending as P;
     match (pending, result) {
-        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => came(model, branch, draft, edit, *found),
+        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => arrived(model, branch, draft, edit, *found),
         (P::Count(digest), Ok(Answer::Weighed(found))) => weighed(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
-        (P::Body { .. } | P::Count(_), result) => said(model, result),
+        (P::Body { .. } | P::Count(_), result) => show_answer(model, result),
     }
 }
 
@@ -50,7 +50,7 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Leaves the exact request. One that was edited is kept, so that nothing written is lost.
+/// Closes the exact request. An edited request is kept, so that nothing is lost.
 pub(crate) fn leave(model: &mut Model) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     if raw.searching || !raw.search.is_empty() {
@@ -68,8 +68,8 @@ pub(crate) fn leave(model: &mut Model) {
     }
 }
 
-/// The request came.
-fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
+/// The request arrived.
+fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
         message: part.message as usize,
@@ -95,7 +95,7 @@ fn came(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, f
     model.layers.push(raw);
 }
 
-/// Puts the request into an editor: its messages as texts, or its JSON.
+/// Opens the request in an editor: its messages as texts, or its JSON.
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top::<RawRequestScreen>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
@@ -103,7 +103,7 @@ pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
     editor(model, branch, draft, &base, &body, json);
 }
 
-/// The editor for a body. What nobody would see is marked in it, and becomes what it was when it is saved.
+/// The editor for a body. Invisible characters are marked and are restored when the text is saved.
 fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
     let text = if json { body.to_string() } else { request::texts(body) };
     let title = if json {
@@ -122,7 +122,7 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     model.layers.push(editor);
 }
 
-/// Leaves the editor of a request. What was written is kept, so that nothing is lost; says whether it was that editor.
+/// Closes the editor of a request. Its text is kept, so that nothing is lost. Returns whether it was that editor.
 pub(crate) fn leave_editor(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     let Edited::Request { of, json, .. } = &editor.what else { return false };
@@ -142,13 +142,13 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
     true
 }
 
-/// The lines of a text in which everything can be seen; tabs stay.
+/// The lines of a text with invisible characters marked; tabs stay.
 pub(crate) fn marked(text: &str) -> Vec<String> {
     Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t").split('\n').map(str::to_owned).collect()
 }
 
-/// The editor was saved: the edited body is shown and counted. Where it is no request, the text stays in the editor, at the
-/// place that is wrong.
+/// The editor was saved: the edited body is shown and counted. If it is not a valid request, the text stays in the
+/// editor, with the cursor at the error.
 pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(editor) = model.layers.top_mut::<Editor>() else { return };
     let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
@@ -184,7 +184,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     );
 }
 
-/// Sends the edited request, exactly as it stands on the screen.
+/// Sends the edited request, exactly as displayed.
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
@@ -213,14 +213,14 @@ fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedReques
     edited.find_map(|raw| raw.by_hand.as_mut())
 }
 
-/// What an edited request counts.
+/// The counts of an edited request arrived.
 fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
         hand.weighed = Some((found.tokens, found.room, found.changed));
     }
 }
 
-/// The edited request was sent, or not.
+/// The edited request was sent or refused.
 fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
     match result {
         Ok(answer) => {

@@ -1,5 +1,5 @@
-//! The exact bytes of a request, part by part: broken into rows behind each `\n`, with marks for what nobody would see.
-//! Not for: changing a byte of it.
+//! The exact bytes of a request, part by part: broken into rows after each `\n`, with invisible characters marked.
+//! Not for: changing the bytes.
 
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
@@ -16,14 +16,14 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Columns before the bytes.
 const INDENT: u16 = 2;
 
-/// A piece of bytes that is never parted: how many, and whether it ends a row or a quoted text.
+/// Bytes that are never divided: their number, and whether they end a row or a string.
 struct Unit<'a> {
     text: &'a str,
     ends_row: bool,
     quote: bool,
 }
 
-/// Graphemes, and escapes as a whole.
+/// Graphemes, and whole escape sequences.
 fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -39,12 +39,12 @@ fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     })
 }
 
-/// Spaces that look like the usual one, and are another.
+/// Unicode spaces that look like the ASCII space.
 fn odd_space(c: char) -> bool {
     matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
 }
 
-/// What a unit is drawn as; whether it is a mark for something that nobody would see.
+/// The drawn form of a unit, and whether it is a mark for an invisible character.
 fn drawn(unit: &str) -> (String, bool) {
     if unit.chars().any(odd_space) {
         use std::fmt::Write as _;
@@ -66,7 +66,7 @@ fn drawn(unit: &str) -> (String, bool) {
     (shown.as_str().to_owned(), marked)
 }
 
-/// Breaks bytes into rows of at most `room` columns: behind line ends, else behind a space, else anywhere.
+/// Breaks bytes into rows of at most `room` columns: after line ends, else after a space, else anywhere.
 fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &mut impl FnMut(Range<usize>, bool)) {
     let (mut start, mut used, mut at) = (whole.start, 0, whole.start);
     let (mut began, mut space) = (quoted, None);
@@ -104,12 +104,12 @@ fn width_of(text: &str) -> usize {
     units(text).map(|unit| text::width(&drawn(unit.text).0)).sum()
 }
 
-/// Whether bytes end inside a quoted text that began as `quoted` says.
+/// Whether bytes end inside a string, if they start inside one according to `quoted`.
 fn quoted_after(text: &str, quoted: bool) -> bool {
     units(text).fold(quoted, |quoted, unit| quoted ^ unit.quote)
 }
 
-/// Makes the rows where the width or the folds changed.
+/// Makes the rows if the width or the folds changed.
 pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     let inside = crate::tui::view::layout::inside(area);
     let width = inside.width.saturating_sub(INDENT + 1).max(8);
@@ -228,7 +228,7 @@ fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
 }
 
-/// What an edited request counts, and whether it may go.
+/// The counts of an edited request, and whether it may be sent.
 fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
@@ -238,7 +238,7 @@ fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, 
     let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
     if tokens > of {
         let words = format!(
-            "{figures}: {} over the limit, the server would refuse it{tail}",
+            "{figures}: {} over the limit, the server would reject it{tail}",
             text::number((tokens - of).into())
         );
         return paint::cut(look.theme, Ink::Danger, &words, room);
@@ -265,7 +265,7 @@ fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
 }
 
-/// A row of bytes: hits stand out, and so do marks and spaces at the end of a line or a text.
+/// A row of bytes: matches, marks, and spaces at the end of a line or a string are highlighted.
 fn bytes(raw: &RawRequestScreen, range: Range<usize>, mut quoted: bool) -> Line {
     let row = &raw.body[range.clone()];
     let all: Vec<Unit<'_>> = units(row).collect();

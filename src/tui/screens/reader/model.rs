@@ -1,4 +1,4 @@
-//! A text to read: which, and how far it is scrolled.
+//! A text to read, and its scroll position.
 //! Not for: texts that are edited (`text_editor`).
 
 use crate::domain::base::hash::Hash;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 pub struct Reader {
     /// Its title.
     pub title: String,
-    /// The text, unsanitised.
+    /// The text, unsanitized.
     pub text: Arc<str>,
-    /// Shown so exactly that nothing is hidden, instead of as Markdown.
+    /// Shown verbatim, with nothing hidden, instead of as Markdown.
     pub exact: bool,
-    /// Rows scrolled past.
+    /// Scrolled rows.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
-    /// Tells texts apart for the view's cache.
+    /// A key for the view's cache that distinguishes texts.
     pub key: Hash,
 }
 

@@ -1,10 +1,10 @@
-//! A text, whole: as Markdown, or exactly.
+//! A whole text, as Markdown or verbatim.
 //! Not for: the rows themselves (`text`).
 
 use super::model::Reader;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
 use crate::tui::view::{ViewContext, paint};
@@ -29,7 +29,11 @@ pub(crate) fn draw(
     let width = inside.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(reader.key, reader.exact), width, || {
         let room = usize::from(width);
-        if reader.exact { Flow::exact(&reader.text, room, Ink::Text) } else { Flow::all(&reader.text, room, Ink::Text) }
+        if reader.exact {
+            TextRows::exact(&reader.text, room, Ink::Text)
+        } else {
+            TextRows::all(&reader.text, room, Ink::Text)
+        }
     });
     paint::lines(look.theme, rows.iter().skip(reader.scroll), inside, buf);
     let page = usize::from(inside.height);

@@ -1,4 +1,4 @@
-//! The next request, row by row: what goes, what does not, why, and what would change that.
+//! The next request, row by row: what is included, what is left out, why, and what would change that.
 //! Not for: its exact bytes (`raw_request`).
 
 pub mod model;

@@ -1,5 +1,6 @@
-//! The context overlay: the rows of the plan by section, what is suggested, what is out; which is selected and open.
-//! Not for: solving, or what an act does to the plan.
+//! The request overlay: the rows of the plan by section, suggested pins, left-out rows; the selected row and the open
+//! rows.
+//! Not for: planning, or the effect of an action on the plan.
 
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActOutcome;
@@ -20,29 +21,29 @@ use std::sync::Arc;
 pub enum Entry {
     /// A section with its tokens.
     Section(Section, u32),
-    /// Tokens of the tools' schemas, which are no row.
+    /// Tokens of the tool definitions, which are not a row.
     Tools(u32),
-    /// One of the tools, by its place in the plan.
+    /// A tool, by its index in the plan.
     Tool(usize),
-    /// Tokens of what stands around messages.
+    /// Tokens of the message overhead.
     Framing(u32),
-    /// The border to what is only suggested.
+    /// The heading of suggested pins.
     Suggested(usize),
-    /// The border to what no answer used, with its tokens.
+    /// The heading of unused items, with their tokens.
     Unused(usize, u64),
-    /// The border to what is out, with its tokens.
+    /// The heading of left-out items, with their tokens.
     Excluded(usize, u64),
-    /// Rows that have something else in common: how many, their tokens.
+    /// The heading of another group: its count and tokens.
     Group(Heading, usize, u64),
     /// A row of the plan.
     Row(usize),
     /// A message inside a row.
     Item(usize, usize),
-    /// A turn inside a range.
+    /// A turn inside a range row.
     Past(usize, usize),
 }
 
-/// A turn that shares a range's row.
+/// A turn in a range row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RangeTurn {
     /// The turn.
@@ -51,18 +52,18 @@ pub struct RangeTurn {
     pub number: u32,
     /// Its first message.
     pub node: NodeId,
-    /// First words, unsanitised.
+    /// First words, unsanitized.
     pub title: String,
-    /// About how many tokens (a quarter of its bytes).
+    /// Its approximate tokens (a quarter of its bytes).
     pub tokens: u64,
 }
 
-/// What a plan or a refusal has to show.
+/// The displayed content.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
     /// A plan.
     Plan(Arc<ContextPlan>),
-    /// What does not fit.
+    /// A request that does not fit.
     Blocked(Arc<Blocked>),
 }
 
@@ -77,53 +78,53 @@ impl Content {
     }
 }
 
-/// The overlay.
+/// The request overlay.
 #[derive(Clone, Debug, Default)]
 pub struct RequestScreen {
-    /// What is shown.
+    /// The displayed content.
     pub content: Option<Content>,
     /// The lines.
     pub entries: Vec<Entry>,
     /// The selected line.
     pub cursor: usize,
-    /// Rows whose messages are shown.
+    /// Expanded rows.
     pub opened: HashSet<Hash>,
-    /// The tools are listed.
+    /// The list of tools is expanded.
     pub tools_opened: bool,
-    /// What the list is filtered by.
+    /// The filter.
     pub filter: String,
     /// The filter is being typed.
     pub filtering: bool,
-    /// Texts of rows that were asked for, by atom.
+    /// Loaded texts of rows, by atom.
     pub texts: HashMap<Hash, Arc<str>>,
-    /// What happened to items, by atom, as sentences, oldest first.
+    /// The history of items as sentences, by atom, oldest first.
     pub steps: HashMap<Hash, Vec<String>>,
-    /// How items went in the newest calls, by atom, oldest first.
+    /// The newest calls of items, by atom, oldest first.
     pub lately: HashMap<Hash, ItemHistory>,
-    /// Items whose newest calls were asked about and answered for.
+    /// Items whose newest calls were requested and received.
     pub told: HashSet<Hash>,
-    /// The turns of ranges that were opened, by atom.
+    /// The turns of expanded ranges, by atom.
     pub past: HashMap<Hash, Vec<RangeTurn>>,
-    /// Lines that were taken, to be acted on together.
+    /// Selected rows, for an action on several items.
     pub taken: HashSet<Atom>,
-    /// Counts the changes of `taken`.
+    /// Increases with every change of `taken`.
     pub takes: u64,
-    /// How the list is arranged.
+    /// The sort order and grouping of the list.
     pub arranged: ListArrangement,
-    /// What the act at hand would do.
+    /// The preview of the current action.
     pub ahead: ActOutcome,
-    /// Rows that no answer used; none until that was asked.
+    /// Rows that no answer used; `None` until they are requested.
     pub unused: Option<Vec<UnusedItem>>,
-    /// History, scores, hashes and the figures of the budget are shown.
+    /// History, scores, hashes, and the figures of the budget are shown.
     pub details: bool,
-    /// Rows of the detail pane that are scrolled past.
+    /// Scrolled rows of the detail pane.
     pub detail_scroll: usize,
     /// Rows the list had when last drawn.
     pub page: u16,
 }
 
 impl RequestScreen {
-    /// Takes a plan in. The selection stays on its item; texts of the old plan are dropped.
+    /// Shows a plan. The selection stays on its item; texts of the old plan are dropped.
     pub fn show(&mut self, content: Content) {
         let selected = self.selected_atom();
         self.content = Some(content);
@@ -136,7 +137,7 @@ impl RequestScreen {
         self.go_to(selected);
     }
 
-    /// Lines that were taken and are no longer there are let go.
+    /// Deselects rows that no longer exist.
     fn drop_gone(&mut self) {
         let Some(content) = self.content.as_ref().filter(|_| !self.taken.is_empty()) else { return };
         let rows = content.rows().iter();
@@ -148,7 +149,7 @@ impl RequestScreen {
         self.takes += u64::from(before != self.taken.len());
     }
 
-    /// Works the lines out again.
+    /// Recomputes the lines.
     pub fn list(&mut self) {
         let Some(content) = &self.content else { return };
         let rows = content.rows();
@@ -169,7 +170,7 @@ impl RequestScreen {
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
     }
 
-    /// A row, with what it was opened to.
+    /// Adds a row with its expanded content.
     fn put(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
         entries.push(Entry::Row(at));
         if self.opened.contains(&rows[at].atom.key()) {
@@ -241,7 +242,7 @@ impl RequestScreen {
         }
     }
 
-    /// Arranges the list in another way; the selection stays on its line.
+    /// Changes the order or grouping; the selection stays on its line.
     pub fn arrange(&mut self, arranged: ListArrangement) {
         let selected = self.selected_atom();
         self.arranged = arranged;
@@ -249,7 +250,7 @@ impl RequestScreen {
         self.go_to(selected);
     }
 
-    /// Selects the line of an atom, where it is listed.
+    /// Selects the line of an atom, if it is listed.
     fn go_to(&mut self, atom: Option<Atom>) {
         let found = atom.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {
@@ -258,7 +259,8 @@ impl RequestScreen {
         self.land(1);
     }
 
-    /// Takes the selected line to be acted on with others, or lets it go, and moves on. A sentence where it cannot be.
+    /// Selects or deselects the current row for an action on several items, and moves on. Returns a sentence if the row
+    /// cannot be selected.
     pub fn take(&mut self) -> Result<(), &'static str> {
         let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
         if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
@@ -276,7 +278,7 @@ impl RequestScreen {
         Ok(())
     }
 
-    /// Takes all listed rows that can be acted on; where they are taken already, lets them go.
+    /// Selects all listed rows that allow actions; if all are selected, deselects them.
     pub fn take_all(&mut self) {
         let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::Past(..)) && self.fixed(*entry).is_none();
         let all: Vec<Atom> = self.entries.iter().filter(|e| can(e)).filter_map(|e| self.atom(*e)).collect();
@@ -288,21 +290,21 @@ impl RequestScreen {
         self.takes += 1;
     }
 
-    /// Lets all taken lines go. False when there were none.
-    pub fn let_go(&mut self) -> bool {
+    /// Deselects all rows. False if none was selected.
+    pub fn deselect_all(&mut self) -> bool {
         let any = !self.taken.is_empty();
         self.taken.clear();
         self.takes += u64::from(any);
         any
     }
 
-    /// Whether a line was taken.
+    /// Whether a row is selected.
     #[must_use]
     pub fn is_taken(&self, entry: Entry) -> bool {
         !self.taken.is_empty() && self.atom(entry).is_some_and(|atom| self.taken.contains(&atom))
     }
 
-    /// Why a line cannot be marked; none where it can.
+    /// Why a row cannot be marked; `None` if it can.
     pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
         let row = match entry {
             Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
@@ -321,7 +323,7 @@ impl RequestScreen {
         }
     }
 
-    /// What was taken, in the order of the list, and what is not listed after it.
+    /// The selected items in the order of the list, followed by those that are not listed.
     #[must_use]
     pub fn taken(&self) -> Vec<Atom> {
         let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
@@ -332,7 +334,7 @@ impl RequestScreen {
         all
     }
 
-    /// Tokens of the rows that were taken.
+    /// The total tokens of the selected rows.
     #[must_use]
     pub fn taken_tokens(&self) -> u64 {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
@@ -347,7 +349,7 @@ impl RequestScreen {
         rows.iter().map(of).sum::<u64>() + past.sum::<u64>()
     }
 
-    /// Whether a mark of this kind is on all that was taken.
+    /// Whether all selected items have a mark of this kind.
     #[must_use]
     pub fn all_have(&self, kind: MarkKind) -> bool {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
@@ -357,7 +359,7 @@ impl RequestScreen {
         self.taken.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
     }
 
-    /// Moves the selection by so many lines, past headings.
+    /// Moves the cursor by this number of lines, past headings.
     pub fn step(&mut self, by: i64) {
         let last = i64::try_from(self.entries.len()).unwrap_or(i64::MAX).saturating_sub(1).max(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
@@ -366,7 +368,7 @@ impl RequestScreen {
         self.land(if by < 0 { -1 } else { 1 });
     }
 
-    /// Leaves a heading for the next line that can be acted on, first in direction `way`, then in the other.
+    /// Moves from a heading to the next line that allows actions, first in direction `way`, then in the other.
     pub fn land(&mut self, way: i64) {
         let acts = |e: &Entry| {
             matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..) | Entry::Tools(_) | Entry::Tool(_))
@@ -381,7 +383,7 @@ impl RequestScreen {
         self.cursor = found.unwrap_or(self.cursor);
     }
 
-    /// The selected row, and the message inside it where one is selected.
+    /// The row with the cursor, and the message inside it, if one is selected.
     #[must_use]
     pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
         let rows = self.content.as_ref()?.rows();
@@ -401,25 +403,25 @@ impl RequestScreen {
         }
     }
 
-    /// Whether the tools as a whole are selected.
+    /// Whether the cursor is on the row of all tools.
     #[must_use]
     pub fn on_tools(&self) -> bool {
         matches!(self.entries.get(self.cursor), Some(Entry::Tools(_)))
     }
 
-    /// Lists the tools, or no longer.
+    /// Expands or folds the list of tools.
     pub fn unfold_tools(&mut self) {
         self.tools_opened = !self.tools_opened;
         self.list();
     }
 
-    /// What the selected line stands for.
+    /// The atom of the line with the cursor.
     #[must_use]
     pub fn selected_atom(&self) -> Option<Atom> {
         self.entries.get(self.cursor).and_then(|entry| self.atom(*entry))
     }
 
-    /// The node of the selected line: of its message, or the first of its row.
+    /// The node of the line with the cursor: of its message, or the first of its row.
     #[must_use]
     pub fn selected_node(&self) -> Option<NodeId> {
         if let Some(turn) = self.selected_past() {
@@ -444,7 +446,7 @@ impl RequestScreen {
         }
     }
 
-    /// The turns of a range that was opened.
+    /// The turns of an expanded range.
     #[must_use]
     pub fn past_of(&self, row: &Row) -> &[RangeTurn] {
         self.past.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
@@ -460,7 +462,7 @@ impl RequestScreen {
     }
 }
 
-/// Cards of one turn, one below the other, at the place of the turn's first card.
+/// Groups the cards of one turn below each other, at the position of the turn's first card.
 fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
     let turn = |at: usize| rows[at].source.turn.filter(|_| rows[at].kind == RowKind::Card);
     let mut sorted: Vec<usize> = Vec::with_capacity(part.len());
@@ -471,7 +473,7 @@ fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
     sorted
 }
 
-/// The turns of a session that a range covers, newest first: between its first and its last node's key.
+/// The turns of a session that a range covers, newest first: between the keys of its first and its last node.
 #[must_use]
 pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<RangeTurn> {
     let Atom::Range { first, last } = range.atom else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Which rows of a plan are listed, in which order and under which headings.
+//! The filter, order, and grouping of a plan's rows.
 //! Not for: the list itself (`model`).
 
 use crate::domain::planning::plan::{Row, RowKind, Verdict};
@@ -7,14 +7,14 @@ use std::cmp::Reverse;
 /// The order of rows under a heading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// As the plan has them: the order of the request, what is out newest first.
+    /// As in the plan: the order of the request; left-out rows newest first.
     #[default]
     Plan,
     /// The largest first.
     Tokens,
-    /// The highest score first; what has none last.
+    /// The highest score first; rows without a score last.
     Score,
-    /// The oldest first; what has no age last.
+    /// The oldest first; rows without an age last.
     Age,
 }
 
@@ -30,7 +30,7 @@ impl Order {
         }
     }
 
-    /// Its words.
+    /// Its name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Order {
         }
     }
 
-    /// Puts places of rows into this order.
+    /// Sorts indices of rows.
     pub fn sort(self, rows: &[Row], places: &mut [usize]) {
         match self {
             Self::Plan => {}
@@ -55,15 +55,15 @@ impl Order {
     }
 }
 
-/// What the headings of the list are.
+/// The grouping of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Group {
-    /// The sections of the request, then what is suggested, then what is out.
+    /// The sections of the request, then suggested pins, then left-out rows.
     #[default]
     Section,
     /// Kinds of rows.
     Kind,
-    /// Why rows are in or out.
+    /// Reasons.
     Reason,
     /// None.
     None,
@@ -81,7 +81,7 @@ impl Group {
         }
     }
 
-    /// Its words.
+    /// Its name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -93,17 +93,17 @@ impl Group {
     }
 }
 
-/// How the list is arranged.
+/// The order and grouping of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ListArrangement {
     /// The order.
     pub order: Order,
-    /// The headings.
+    /// The grouping.
     pub group: Group,
 }
 
 impl ListArrangement {
-    /// Its words; none for the usual way.
+    /// Its description; `None` for the default.
     #[must_use]
     pub fn words(self) -> Option<String> {
         match (self.group, self.order) {
@@ -120,12 +120,12 @@ impl ListArrangement {
 pub enum Heading {
     /// A kind of rows.
     Kind(RowKind),
-    /// A reason, by its word in JSON.
+    /// A reason, by its name in JSON.
     Reason(&'static str),
 }
 
 impl Heading {
-    /// The heading of a row under a way of grouping; none where there are no headings.
+    /// The heading of a row in a grouping; `None` if it has no headings.
     #[must_use]
     pub fn of(group: Group, row: &Row) -> Option<Self> {
         match group {
@@ -135,7 +135,7 @@ impl Heading {
         }
     }
 
-    /// Its words.
+    /// Its title.
     #[must_use]
     pub fn title(self) -> String {
         match self {
@@ -145,7 +145,7 @@ impl Heading {
     }
 }
 
-/// A filter that was read: words that the titles must hold, and `kind:`, `section:`, `reason:` with the beginning of a name.
+/// A parsed filter: words in titles, and `kind:`, `section:`, `reason:` with the start of a name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RowFilter {
     words: Vec<String>,
@@ -155,7 +155,7 @@ pub struct RowFilter {
 }
 
 impl RowFilter {
-    /// Reads a line. Several of one sort widen the choice; different sorts and words narrow it.
+    /// Parses a line. Several values of one sort widen the filter; different sorts and words narrow it.
     #[must_use]
     pub fn read(line: &str) -> Self {
         let mut sieve = Self::default();
@@ -171,7 +171,7 @@ impl RowFilter {
         sieve
     }
 
-    /// Whether a row comes through.
+    /// Whether a row matches.
     #[must_use]
     pub fn lets(&self, row: &Row) -> bool {
         let any = |wanted: &[String], names: &[&str]| {

@@ -1,9 +1,9 @@
-//! What the screen of the next request asks the engine for.
-//! Not for: what the answers change (`update`).
+//! Requests of the request overlay to the engine.
+//! Not for: the effect of the answers (`update`).
 
 use crate::domain::conversation::mark::Atom;
 
-/// What a request of this screen was made for.
+/// The purpose of a request of this screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestPending {
     /// To preview what the action on the selected items would change.

@@ -1,5 +1,5 @@
-//! A look ahead in the overlay: for which act it is made, and what came of it.
-//! Not for: asking for it (`update`) or working it out (the engine).
+//! A preview in the overlay: the action that it is for, and its result.
+//! Not for: requesting it (`update`), or computing it (the engine).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;
@@ -8,39 +8,39 @@ use crate::domain::planning::plan::Verdict;
 use crate::domain::planning::what_if::ActPreview;
 use crate::tui::model::keys::Action;
 
-/// An act whose outcome is worked out before it is done.
+/// An action whose effect is computed before it is carried out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PreviewedAct {
-    /// On what.
+    /// Its items.
     pub atoms: Vec<Atom>,
-    /// The mark that it would put there.
+    /// The mark that it would set.
     pub kind: MarkKind,
-    /// It takes the mark off again.
+    /// It removes the mark.
     pub toggle: bool,
-    /// What would do it.
+    /// The action.
     pub action: Action,
 }
 
-/// For what a look ahead was made: the plan, the selected line, the taken ones.
+/// The origin of a preview: the plan, the current line, and the selection.
 pub type PreviewKey = (Hash, Option<Atom>, u64);
 
-/// A look ahead: what the selected act would do to the call.
+/// The preview of the current action.
 #[derive(Clone, Debug, Default)]
 pub struct ActOutcome {
-    /// For what.
+    /// Its origin.
     pub stamp: Option<PreviewKey>,
-    /// When it is to be asked for.
+    /// When it is to be requested.
     pub due: Option<u64>,
-    /// Its ticket while it is worked out.
+    /// Its ticket while it is computed.
     pub ticket: Option<u64>,
-    /// The act.
+    /// The action.
     pub wish: Option<PreviewedAct>,
-    /// What came of it; a sentence where nothing could be told.
+    /// Its result, or a sentence if it is not available.
     pub found: Option<Result<Box<ActPreview>, String>>,
 }
 
 impl RequestScreen {
-    /// For what a look ahead would be made now; none where there is no plan.
+    /// The origin of a preview made now; `None` if there is no plan.
     #[must_use]
     pub fn stamp(&self) -> Option<PreviewKey> {
         match self.content.as_ref()? {
@@ -49,7 +49,7 @@ impl RequestScreen {
         }
     }
 
-    /// The act whose outcome a person may want to know: what brings in what was taken and is out, else the selected line.
+    /// The action to preview: including the left-out items among the selected ones, else an action on the current line.
     #[must_use]
     pub fn wish(&self) -> Option<PreviewedAct> {
         let rows = self.content.as_ref()?.rows();

@@ -1,12 +1,12 @@
-//! Rows that are sent again and again and that no answer used, listed once more under a border of their own.
-//! Not for: which those are (`domain::call::item_use`).
+//! Rows that were sent repeatedly and never used by an answer, listed again under their own heading.
+//! Not for: finding them (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::planning::plan::Row;
 
 impl RequestScreen {
-    /// Takes in which rows those are.
+    /// Sets the unused rows.
     pub fn show_unused(&mut self, unused: Vec<UnusedItem>) {
         let any = !unused.is_empty();
         self.unused = Some(unused);
@@ -15,13 +15,13 @@ impl RequestScreen {
         }
     }
 
-    /// What is known of such a row.
+    /// The facts about an unused row.
     #[must_use]
     pub fn unused_row(&self, row: &Row) -> Option<&UnusedItem> {
         self.unused.iter().flatten().find(|item| item.atom == row.atom && row.included())
     }
 
-    /// Lists those rows, without what they hold.
+    /// Lists the unused rows, without their messages.
     pub(super) fn put_unused(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
         let found: Vec<usize> = places.iter().copied().filter(|at| self.unused_row(&rows[*at]).is_some()).collect();
         if !found.is_empty() {

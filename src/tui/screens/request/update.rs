@@ -1,6 +1,6 @@
-//! The overlay's list: taking lines to act on them together, arranging it, leaving it step by step; and the look ahead at
-//! what the act at hand would do, asked for once the selection rests.
-//! Not for: the acts themselves (`acts`), or opening the overlay (`open`).
+//! The overlay's list: selecting rows to act on together, sorting and grouping, closing it step by step; and the
+//! preview of the current action, requested when the selection rests.
+//! Not for: the actions themselves (`acts`), or opening the overlay (`open`).
 
 use super::model::{Content, RequestScreen, turns_of_range};
 use super::model_pending::RequestPending;
@@ -19,15 +19,15 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// How long the selection must rest before it is asked what its act would do, in milliseconds.
+/// How long the cursor must rest before a preview is requested, in milliseconds.
 const REST: u64 = 150;
 /// How many of the newest calls the history in the detail pane covers.
 const FEW: u32 = 24;
 
-/// Takes the answers to the requests of this screen.
+/// Handles the answers to the requests of this screen.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (RequestPending::Preview, result) => previewed(model, ticket, result),
@@ -42,7 +42,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Unused, _) => put_unused(model, &[]),
         (RequestPending::Steps(_), Err(_)) => {}
         (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
-            said(model, result);
+            show_answer(model, result);
         }
     }
 }
@@ -61,7 +61,7 @@ fn put_steps(model: &mut Model, atom: Atom, steps: &[TransitionReport]) {
     }
 }
 
-/// Shows an item over the newest calls in the detail pane; nothing where that is not known.
+/// Shows the newest calls of an item in the detail pane; nothing if they are unknown.
 fn put_history(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.told.insert(atom.key());
@@ -73,7 +73,7 @@ fn on_top(model: &mut Model) -> Option<&mut RequestScreen> {
     model.layers.top_mut()
 }
 
-/// The list of the next request, or a sentence where it is not open.
+/// The list of the next request; a notice if it is not open.
 fn listed(model: &mut Model) -> Option<&mut RequestScreen> {
     if on_top(model).is_none() {
         let key = model.keys.key_of(Action::Context).unwrap_or_default();
@@ -82,14 +82,14 @@ fn listed(model: &mut Model) -> Option<&mut RequestScreen> {
     on_top(model)
 }
 
-/// Takes the selected line to act on several at once, or lets it go.
+/// Selects the current row for an action on several items, or deselects it.
 pub(crate) fn take_row(model: &mut Model) {
     if let Some(Err(why)) = listed(model).map(RequestScreen::take) {
         model.status.say(Severity::Notice, why, model.now);
     }
 }
 
-/// Takes all listed lines that can be acted on, or lets them go.
+/// Selects all rows that allow actions, or deselects them.
 pub(crate) fn take_all(model: &mut Model) {
     if let Some(overlay) = listed(model) {
         overlay.take_all();
@@ -104,12 +104,12 @@ pub(crate) fn details(model: &mut Model) {
     }
 }
 
-/// Goes to the next order of the list.
+/// Switches to the next order of the list.
 pub(crate) fn order(model: &mut Model) {
     arrange(model, |arranged| arranged.order = arranged.order.next());
 }
 
-/// Goes to the next grouping of the list.
+/// Switches to the next grouping of the list.
 pub(crate) fn group(model: &mut Model) {
     arrange(model, |arranged| arranged.group = arranged.group.next());
 }
@@ -124,15 +124,15 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
     model.status.report("arranged", format!("The list is {words}."), model.now);
 }
 
-/// What was taken to be acted on together; none where nothing was.
+/// The selected items; `None` if nothing is selected.
 pub(crate) fn taken(model: &Model) -> Option<Vec<ItemName>> {
     let overlay = model.layers.top::<RequestScreen>().filter(|overlay| !overlay.taken.is_empty())?;
     Some(overlay.taken().into_iter().map(ItemName::Atom).collect())
 }
 
-/// Esc: first what was taken is let go, then the filter; says whether there was either.
+/// Esc: first clears the selection, then the filter; returns whether there was either.
 pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
-    if !overlay.filtering && overlay.let_go() {
+    if !overlay.filtering && overlay.deselect_all() {
         return true;
     }
     if overlay.filtering || !overlay.filter.is_empty() {
@@ -145,7 +145,7 @@ pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
     false
 }
 
-/// The context overlay; the same key closes it.
+/// Opens the request overlay; the same key closes it.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<RequestScreen>(|_| true) {
         return;
@@ -163,7 +163,7 @@ pub(crate) fn open(model: &mut Model) {
     model.layers.push(overlay);
 }
 
-/// Enter on a line that holds no others: its full text, or a tool among all.
+/// Enter on a line without sublines: shows its full text, or a tool in the list of tools.
 fn read(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(overlay) = on_top(model) else { return };
     if let Some(tool) = overlay.selected_tool() {
@@ -182,7 +182,7 @@ fn read(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Asks for the full text of the selected row, once a plan.
+/// Requests the full text of the current row, once per plan.
 pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(overlay) = model.layers.top::<RequestScreen>() else { return };
@@ -206,7 +206,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
             out,
         );
     }
-    // Given up when the next row is asked about, and then asked again once this one is selected again.
+    // Canceled when the next row is requested, and requested again once this row is selected again.
     if untold {
         let item = ItemName::Atom(atom);
         send(
@@ -218,7 +218,7 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Asks once which rows no answer used, where anything is known of that.
+/// Requests the unused rows once, if item use is known.
 pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     let known = model.session.as_ref().is_some_and(Session::knows_uses);
     let asked =
@@ -234,14 +234,14 @@ pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows which rows no answer used; none where that is not known.
+/// Sets the unused rows; `None` if they are unknown.
 fn put_unused(model: &mut Model, found: &[UnusedItem]) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.show_unused(found.to_vec());
     }
 }
 
-/// Enter on a line: it is opened or folded, or read whole.
+/// Enter on a line: expands or folds it, or shows its full text.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let session = model.session.as_ref();
     if model.layers.top_mut::<RequestScreen>().is_some_and(|overlay| !unfold(overlay, session)) {
@@ -249,8 +249,8 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Opens or folds the selected row of the overlay: a turn into its messages, a range into its turns. False where the line
-/// holds no others.
+/// Expands or folds the current row of the overlay: a turn into its messages, a range into its turns. False if the line
+/// has no sublines.
 fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
     if overlay.on_tools() {
         overlay.unfold_tools();
@@ -271,7 +271,7 @@ fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
     true
 }
 
-/// Asks what the act at hand would do, once the selection rests.
+/// Requests a preview of the current action, once the cursor rests.
 pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     let now = model.now;
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
@@ -297,7 +297,7 @@ pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows what the action would change, or why that is not known.
+/// Shows the preview, or why it is not available.
 fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         let ahead = &mut overlay.ahead;

@@ -1,5 +1,5 @@
-//! The context overlay: every row of the plan in its section with its reason, and the selected one in full beside it.
-//! Not for: the list's order (the model works it out).
+//! The request overlay: every row of the plan in its section with its reason, and the selected row in full beside it.
+//! Not for: the order of the list (the model computes it).
 
 use super::model::{Content, Entry, RangeTurn, RequestScreen};
 use super::model_filter::Group;
@@ -12,7 +12,7 @@ use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::Cache;
@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 /// Rows above the list: the title, the meter, one line of warnings or about the budget, a rule.
 const HEAD: u16 = 4;
 
-/// How many rows of the screen the list has.
+/// The height of the list.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(inside(area)).0.height
 }
@@ -106,15 +106,15 @@ fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     line
 }
 
-/// Items that are included and that are left out; a range counts all its turns, and a turn of which a card is included is
-/// not counted as left out.
+/// Included and left-out items; a range counts all its turns, and a turn with an included card does not count as left
+/// out.
 fn counts(rows: &[Row]) -> (u64, u64) {
     let included = rows.iter().filter(|row| row.included()).count() as u64;
     let out = rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }) && cards_of(rows, row) == 0);
     (included, out.map(|row| u64::from(row.turns.max(1))).sum())
 }
 
-/// How many cards of a turn that is left out are included.
+/// The number of included cards of a left-out turn.
 fn cards_of(rows: &[Row], row: &Row) -> usize {
     if row.kind != RowKind::Turn || row.included() {
         return 0;
@@ -156,7 +156,7 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     match &overlay.content {
         None => below = Some(Line::of(Ink::Dim, "Planning the request")),
         Some(Content::Blocked(blocked)) => {
-            let lines = Flow::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
+            let lines = TextRows::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
             for (line, row) in lines.iter().zip(rows.by_ref().take(2)) {
                 paint::line(look.theme, line, row, buf);
             }
@@ -191,7 +191,7 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     }
 }
 
-/// The plan's warnings; without any, why the budget is smaller than the model's window.
+/// The plan's warnings; if there are none, why the budget is smaller than the model's window.
 fn remark(look: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
     if !warnings.is_empty() {
@@ -276,13 +276,13 @@ fn border(look: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     paint::line(look.theme, &Line::of(Ink::Excluded, &line), area, buf);
 }
 
-/// A border with how many rows follow and their tokens.
+/// A heading with the number of its rows and their tokens.
 fn sum(look: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
     border(look, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
 }
 
-/// The sign before a row, and its ink: a person's decisions by their marks, what a limit forced out by `!`, everything else
-/// by a dot or a cross.
+/// The sign before a row, and its ink: a person's decisions by their marks, items that a limit left out by `!`, all
+/// others by a dot or a cross.
 fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
     let glyphs = &look.theme.glyphs;
     match row.pin {
@@ -302,7 +302,7 @@ fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
     }
 }
 
-/// The request of the last call on this branch and the one that would be sent part at this row.
+/// Whether the last request on this branch and the next one diverge at this row.
 pub(crate) fn breaks_at(look: &ViewContext<'_>, row: &Row) -> bool {
     let Some(Planned::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
@@ -354,7 +354,7 @@ fn one(
     if out && row.verdict != Verdict::Suggested && !why.starts_with("left out") {
         why.insert_str(0, "left out: ");
     }
-    // So that the reasons stand below one another.
+    // Aligns the reasons.
     let blank = wide.saturating_sub(tokens.len() + sign);
     let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
     let empty = row.title.is_empty() && row.included();

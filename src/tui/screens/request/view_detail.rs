@@ -1,5 +1,5 @@
-//! The overlay's pane about the selected line: why it goes or not, what would bring it in and what that would push out, where
-//! it comes from, what happened to it, its text.
+//! The overlay's detail pane about the selected row: why it is included or left out, which action would include it and
+//! what that would remove, its source, its history, and its text.
 //! Not for: the list (`view`).
 
 use super::model::RequestScreen;
@@ -11,7 +11,7 @@ use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::ViewContext;
@@ -20,10 +20,10 @@ use crate::tui::view::cache::{Cache, CacheKey};
 /// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
 const DETAIL_BYTES: usize = 200_000;
 
-/// Steps of an item that are shown, the newest first.
+/// Maximum number of changes of an item, the newest first.
 const STEPS: usize = 4;
 
-/// Items on either side that are named.
+/// Maximum number of named items on either side.
 const NAMED: usize = 5;
 
 pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
@@ -33,11 +33,11 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     if overlay.on_tools() {
         let words = "Tool definitions are sent with every request. Enter lists the tools with their tokens.";
-        return Flow::plain(words, room, Ink::Accent);
+        return TextRows::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = taken(look, overlay, room);
-    rows.extend(Flow::plain(&row.reason.sentence(), room, Ink::Accent));
+    rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(look, overlay, row, room));
     rows.extend(unused(look, overlay, row, room));
     if overlay.taken.is_empty() {
@@ -45,24 +45,24 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     if breaks_at(look, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
-        rows.extend(Flow::plain(words, room, Ink::Text));
+        rows.extend(TextRows::plain(words, room, Ink::Text));
     }
-    rows.extend(Flow::plain(&source(look, row, overlay.details), room, Ink::Dim));
+    rows.extend(TextRows::plain(&source(look, row, overlay.details), room, Ink::Dim));
     rows.extend(origin(look, row, room));
     if overlay.details {
-        rows.extend(score(row).iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
         for step in steps.into_iter().flatten().rev().take(STEPS) {
-            rows.extend(Flow::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
         }
         let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
-        rows.extend(lately.map(|history| view_diff::lately(look, history, room)).unwrap_or_default());
+        rows.extend(lately.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
         rows.extend(view_figures::rows(look, overlay, room));
     }
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
         let words = format!("{}: {}", item.role.name(), item.title);
-        rows.extend(Flow::plain(&words, room, Ink::Dim));
+        rows.extend(TextRows::plain(&words, room, Ink::Dim));
         rows.push(Line::new());
     }
     let found = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
@@ -70,10 +70,10 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
             let of = CacheKey::Held(text.as_ptr().addr(), text.len());
-            let wrapped = cache.rows(of, width, || Flow::exact(&text[..end], room, Ink::Text));
+            let wrapped = cache.rows(of, width, || TextRows::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
-        None => rows.extend(Flow::plain(&row.title, room, Ink::Dim)),
+        None => rows.extend(TextRows::plain(&row.title, room, Ink::Dim)),
     }
     rows
 }
@@ -81,18 +81,18 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
 fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
-        format!("Every request contains its name, description and arguments: {tokens} tokens.")
+        format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
     } else {
         format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
     };
-    let mut rows = Flow::plain(&words, room, Ink::Accent);
+    let mut rows = TextRows::plain(&words, room, Ink::Accent);
     let turn = if tool.on { "off" } else { "on again" };
-    rows.extend(Flow::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
-    rows.extend(Flow::plain("Enter shows its description.", room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
+    rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
     rows
 }
 
-/// What was taken, and what the act that brings it in would do.
+/// The selected items, and the effect of including them.
 fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     if overlay.taken.is_empty() {
         return Vec::new();
@@ -107,13 +107,13 @@ fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Li
         key(Action::ExcludeOnce),
         key(Action::IncludeOnce)
     );
-    let mut rows = Flow::plain(&words, room, Ink::Pinned);
+    let mut rows = TextRows::plain(&words, room, Ink::Pinned);
     rows.extend(ahead(look, overlay, room));
     rows.push(Line::new());
     rows
 }
 
-/// The key that brings an excluded row in. Its price is an estimate of the plan, until the look ahead has the true one.
+/// The key that includes a left-out row. Its price is the plan's estimate until the preview is available.
 fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
@@ -122,35 +122,35 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         Some(remedy) => {
             let key = look.model.keys.key_named(&remedy.action);
             let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
-            rows.extend(Flow::plain(&words, room, Ink::Text));
+            rows.extend(TextRows::plain(&words, room, Ink::Text));
         }
         None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
     }
     if *needed > 0 && !known {
         let words = format!("Needs {} tokens more than are free.", text::short(u64::from(*needed)));
-        rows.extend(Flow::plain(&words, room, Ink::Text));
+        rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
 }
 
-/// That no answer used a row, and the key that leaves it out.
+/// A note that no answer used a row, and the key that excludes it.
 fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
     let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
     let words = format!("Item {}. {} {does}.", item.to_text(), look.key_in(action, When::Overlay));
-    Flow::plain(&words, room, Ink::Text)
+    TextRows::plain(&words, room, Ink::Text)
 }
 
-/// What the act at hand would do, worked out beside the plan.
+/// The preview of the current action.
 fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let ahead = &overlay.ahead;
     let Some(wish) = &ahead.wish else { return Vec::new() };
     let key = look.key_in(wish.action, When::Overlay);
     match &ahead.found {
-        None => Flow::plain(&format!("Previewing {key}"), room, Ink::Dim),
-        Some(Err(why)) => Flow::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
+        None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
+        Some(Err(why)) => TextRows::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
         Some(Ok(found)) => match &found.result {
-            Err(why) => Flow::plain(&format!("{key}: no request would fit: {why}"), room, Ink::Danger),
+            Err(why) => TextRows::plain(&format!("{key}: no request would fit: {why}"), room, Ink::Danger),
             Ok(figures) => {
                 let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
@@ -168,21 +168,21 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
     if more == 0 && less == 0 && figures.changed == 0 {
-        return Flow::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
+        return TextRows::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
     }
     let brings = match more {
         0 => format!("{start}Adds no item"),
         _ => format!("{start}Adds {} tokens", number(more_tokens)),
     };
     let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
-    let mut rows = Flow::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
+    let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
     let becomes = look.theme.glyphs.becomes;
     let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
     let changed = match figures.changed {
         0 => String::new(),
         n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
     };
-    rows.extend(Flow::plain(&format!("{whole}{changed}"), room, Ink::Dim));
+    rows.extend(TextRows::plain(&format!("{whole}{changed}"), room, Ink::Dim));
     rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
     if more > 1 {
         rows.push(Line::of(Ink::Dim, "Adds:"));
@@ -191,7 +191,7 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     rows
 }
 
-/// The first of some items, a line each.
+/// The first of some items, one per line.
 fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &MovedItem| {
         let tokens = text::short(u64::from(item.tokens));
@@ -212,23 +212,23 @@ fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, ro
     rows
 }
 
-/// Where a text came from that was picked or brought back from another branch, and whether that went on since.
+/// The source of a text picked or returned from another branch, and whether that branch has new messages.
 fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
     let messages = text::counted(origin.sources.len() as u64, "message");
-    let mut rows = Flow::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
+    let mut rows = TextRows::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
     if look.stale(origin) {
         let key = look.key_in(Action::Compare, When::Branches);
         let words = format!(
             "Stale: the other branch has new messages. {key} in Branches compares them; pick the result again."
         );
-        rows.extend(Flow::plain(&words, room, Ink::Warn));
+        rows.extend(TextRows::plain(&words, room, Ink::Warn));
     }
     rows
 }
 
-/// A score and what it is made of.
+/// A score and its parts.
 fn score(row: &Row) -> Option<String> {
     let whole = row.scores.score?;
     let parts: Vec<String> =

@@ -1,16 +1,16 @@
-//! The overlay's details of the plan as a whole: how its tokens were counted, what the budget is made of, policy and hashes.
+//! The overlay's details of the whole plan: how its tokens were counted, the parts of the budget, policy, and hashes.
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::ViewContext;
 use std::fmt::Write as _;
 
-/// The figures of the plan in words, set to `room` columns.
+/// The figures of the plan as sentences, wrapped to `room` columns.
 pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Plan(plan)) = &overlay.content else { return Vec::new() };
     let number = |n: u32| text::number(u64::from(n));
@@ -53,6 +53,6 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     }
     words.push(ids);
     let mut rows = vec![Line::new()];
-    rows.extend(words.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+    rows.extend(words.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
     rows
 }

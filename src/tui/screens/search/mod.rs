@@ -1,4 +1,4 @@
-//! Search over the messages of all sessions.
+//! The search over the messages of all sessions.
 //! Not for: searching inside one screen.
 
 pub mod model;

@@ -1,27 +1,27 @@
-//! The search over all messages: what was typed, what was found, which one is selected; and the places to go back to.
-//! Not for: looking anything up, or what keys do (`update`).
+//! The search over all messages: the typed text, the results, the selected result; and the places to return to.
+//! Not for: querying the store, or the keys (`update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::search::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
-/// Places that are remembered.
+/// Maximum number of remembered locations.
 const PLACES: usize = 50;
 
-/// Where a person was before a jump.
+/// A location before a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReturnPoint {
-    /// In which session.
+    /// The session.
     pub session: SessionId,
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// At which message; none is the composer.
+    /// The message; `None` is the composer.
     pub node: Option<NodeId>,
-    /// Where the view stood.
+    /// The scroll position.
     pub place: ScrollAnchor,
 }
 
-/// Remembers a place, unless it is the last one remembered.
+/// Remembers a location, unless it equals the last one.
 pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);
@@ -34,22 +34,22 @@ pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
 /// The search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScreen {
-    /// What was typed.
+    /// The typed text.
     pub line: String,
-    /// What was found.
+    /// The results.
     pub found: FoundMessages,
     /// The selected message.
     pub cursor: usize,
-    /// An answer is awaited.
+    /// The results are being loaded.
     pub loading: bool,
     /// The newest request.
     pub ticket: u64,
-    /// Messages that there was room for, when last drawn.
+    /// The number of visible messages when last drawn.
     pub page: usize,
 }
 
 impl SearchScreen {
-    /// Takes in what was found.
+    /// Shows results.
     pub fn fill(&mut self, found: FoundMessages) {
         self.loading = false;
         let before = self.selected().map(|message| message.node);
@@ -65,13 +65,13 @@ impl SearchScreen {
     }
 }
 
-/// What a request of the search was made for.
+/// The purpose of a request of the search.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SearchPending {
     /// To find messages.
     Find,
     /// To open a session and go to this message.
     GoTo(NodeId),
-    /// To open a session and return to where the person was.
+    /// To open a session and return to an earlier location.
     Return(ReturnPoint),
 }

@@ -1,4 +1,4 @@
-//! Finding messages of all sessions while typing, going to one, and going back.
+//! Searching messages of all sessions while typing, going to a message, and going back.
 //! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
 
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
@@ -12,13 +12,13 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use crate::tui::update::session;
 
-/// Messages that are asked for.
+/// Maximum number of requested messages.
 const LIMIT: usize = 200;
 
-/// Takes the answers to the requests of the search.
+/// Handles the answers to the requests of the search.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -27,8 +27,8 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SearchPending::Find, Ok(Answer::Found(found))) => came(model, ticket, Ok(*found)),
-        (SearchPending::Find, Err(failure)) => came(model, ticket, Err(failure)),
+        (SearchPending::Find, Ok(Answer::Found(found))) => arrived(model, ticket, Ok(*found)),
+        (SearchPending::Find, Err(failure)) => arrived(model, ticket, Err(failure)),
         (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
             arrive(model, Some(node));
@@ -42,11 +42,11 @@ pub(crate) fn answered(
             model.layers.clear();
             trouble(model, &failure);
         }
-        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => said(model, result),
+        (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_answer(model, result),
     }
 }
 
-/// Opens the search, perhaps with words.
+/// Opens the search, optionally with a text.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
     if model.layers.on::<SearchScreen>() {
         model.layers.pop();
@@ -77,8 +77,8 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows what was found, or why nothing was.
-fn came(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
+/// Shows the results, or why there are none.
+fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
     match result {
         Ok(found) => finder.fill(found),
@@ -109,7 +109,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Goes to a message of the open session, along a branch that holds it.
+/// Goes to a message of the open session, on a branch that contains it.
 pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     leave_here(model);
     let Some(session) = &model.session else { return };
@@ -122,7 +122,7 @@ pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     land(model, node);
 }
 
-/// Remembers where the person is, and where the view stands.
+/// Remembers the current location and scroll position.
 pub(crate) fn leave_here(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
@@ -131,7 +131,7 @@ pub(crate) fn leave_here(model: &mut Model) {
     remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
-/// Goes back to where the person was before the last jump.
+/// Goes back to the location before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.jumps.before.pop() else {
         model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
@@ -153,7 +153,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Restores what the person saw: the selected message and the rows in view.
+/// Restores a location: the selected message and the visible rows.
 fn restore(model: &mut Model, spot: ReturnPoint) {
     arrive(model, spot.node);
     if model.layers.is_empty() {

@@ -1,14 +1,14 @@
-//! The search over all messages: the line, and below it each message found with its match in view.
+//! The search over all messages: the input line, and below it each result with its match in view.
 //!
 //! ```text
-//! ┌ Find anything ─────────────────────────────────────────┐
+//! ┌ Search all messages ───────────────────────────────────┐
 //! │ / dance role:user_                            12 found │
-//! │ filters, or what could not be read                     │
+//! │ the filters, or a hint                                 │
 //! │ You   Bees and wasps                  2026-11-22 12:01 │
 //! │       … how do bees dance in the dark …                │
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
-//! Not for: looking anything up.
+//! Not for: querying the store.
 
 use super::model::SearchScreen;
 use crate::domain::base::time;
@@ -23,10 +23,10 @@ use ratatui::layout::Rect;
 
 /// Rows of one message.
 const ROWS: u16 = 2;
-/// Columns before a message's words.
+/// Columns before a message's text.
 const LEAD: usize = 3;
 
-/// Draws it. Returns how many messages there is room for.
+/// Draws the screen. Returns the number of visible messages.
 pub(crate) fn draw(look: &ViewContext<'_>, finder: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
@@ -85,7 +85,7 @@ fn count(look: &ViewContext<'_>, finder: &SearchScreen) -> Line {
     Line::of(Ink::Dim, &format!("{more}{} ", text::counted(found as u64, "message")))
 }
 
-/// What could not be read; else the filters.
+/// A syntax error in the line; otherwise the filters.
 fn below(look: &ViewContext<'_>, finder: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(4);
     if let Some(problem) = finder.found.problems.first() {
@@ -100,9 +100,9 @@ fn nothing(finder: &SearchScreen, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !finder.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "No message matches all of it.")];
+        return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
-    let mut rows = text::markdown::Flow::plain(
+    let mut rows = text::markdown::TextRows::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \
             next to each other. Filters go on the same line:",
         width,
@@ -141,7 +141,7 @@ fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Bu
     }
 }
 
-/// The words around the match, so that it is in view.
+/// The text around the match, so that the match is visible.
 fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
     let mut line = Line::new();
     let mut lead = String::new();

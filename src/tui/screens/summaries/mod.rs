@@ -1,4 +1,4 @@
-//! Summaries: drafts beside their sources, accepted ones, those of modules.
+//! Summaries: drafts beside their sources, accepted summaries, and module summaries.
 //! Not for: writing them (the engine).
 
 pub mod model;

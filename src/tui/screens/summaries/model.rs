@@ -1,5 +1,6 @@
-//! Summaries on the screen: drafts that wait and one that is made, a draft beside its sources, the list of summaries.
-//! Not for: what keys do to them (`update`).
+//! Summaries on the screen: waiting drafts, the draft being written, a draft beside its sources, and the list of
+//! summaries.
+//! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
@@ -8,38 +9,38 @@ use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A summary that is being made.
+/// A summary that is being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingSummary {
     /// Its first and last turn.
     pub turns: (u32, u32),
-    /// Who writes it.
+    /// Its author.
     pub by: SummaryAuthor,
-    /// Parts that are written, and of how many.
+    /// The number of written parts and of all parts.
     pub parts: (u32, u32),
-    /// Tokens of the present part so far.
+    /// Tokens of the current part so far.
     pub tokens: u32,
 }
 
-/// A summary of a part of the program that is being made.
+/// A module summary that is being written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingModuleSummary {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
     /// The folder or file.
     pub path: String,
-    /// Who writes it.
+    /// Its author.
     pub by: SummaryAuthor,
-    /// Files that are read, and of how many.
+    /// The number of read files and of all files.
     pub files: (usize, usize),
     /// Tokens of the model's text so far.
     pub tokens: u32,
-    /// A person stopped it.
+    /// The user stopped it.
     pub stopping: bool,
 }
 
 impl PendingModuleSummary {
-    /// `summing up src/engine: 61 files read, 120 est. tokens so far`
+    /// `summarizing src/engine: 61 files read, 120 est. tokens so far`
     #[must_use]
     pub fn words(&self) -> String {
         let path = &self.path;
@@ -55,20 +56,20 @@ impl PendingModuleSummary {
     }
 }
 
-/// What is known of drafts, branch by branch.
+/// The drafts of all branches.
 #[derive(Clone, Debug, Default)]
 pub struct Drafts {
-    /// Those that wait.
+    /// Waiting drafts.
     pub waiting: HashMap<BranchId, Arc<SummaryDraft>>,
-    /// Those that are being made.
+    /// Drafts that are being written.
     pub making: HashMap<BranchId, PendingSummary>,
-    /// Summaries of parts of the program that are being made, by the tickets of what asked for them.
+    /// Module summaries that are being written, by the tickets of their requests.
     pub parts: BTreeMap<u64, PendingModuleSummary>,
-    /// What was said last about a draft that nobody asked for.
+    /// The last sentence about an automatic draft.
     pub said: Option<String>,
 }
 
-/// A part of the screen with a draft.
+/// A part of the draft screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Part {
     /// The draft's text.
@@ -76,44 +77,44 @@ pub enum Part {
     Draft,
     /// Its sources.
     Sources,
-    /// What it keeps and what it dropped.
+    /// The kept sentences and the dropped facts.
     Items,
 }
 
-/// One line of the items.
+/// A line of the items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
-    /// Kept word for word, by its place.
+    /// A kept sentence, by its index.
     Kept(usize),
-    /// Dropped, by its place.
+    /// A dropped fact, by its index.
     Dropped(usize),
 }
 
 /// A draft beside its sources.
 #[derive(Clone, Debug)]
 pub struct DraftScreen {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// The draft; none while the first is made.
+    /// The draft; `None` while the first one is written.
     pub draft: Option<Arc<SummaryDraft>>,
-    /// The part that keys move in.
+    /// The part with the focus.
     pub part: Part,
-    /// Of the two texts the one that is shown where there is room for one.
+    /// The text that is shown if there is room for only one.
     pub text: Part,
     /// The selected item.
     pub cursor: usize,
-    /// Rows of the draft that are scrolled past.
+    /// Scrolled rows of the draft.
     pub draft_scroll: usize,
-    /// The same of the sources.
+    /// Scrolled rows of the sources.
     pub source_scroll: usize,
-    /// The sources are to be scrolled to the selected item.
+    /// The sources must be scrolled to the selected item.
     pub follow: bool,
-    /// Rows of the draft, of the sources, and rows of a page, when last drawn.
+    /// Rows of the draft and of the sources, and rows of a page, when last drawn.
     pub seen: (usize, usize, usize),
 }
 
 impl DraftScreen {
-    /// A screen for a branch, with its draft where there is one.
+    /// A screen for a branch, with its draft if there is one.
     #[must_use]
     pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
         let mut desk = Self {
@@ -133,7 +134,7 @@ impl DraftScreen {
         desk
     }
 
-    /// Takes a draft in. The selection stays on what was kept, or goes to the next item that was dropped.
+    /// Shows a draft. The selection stays on a kept sentence, or moves to the next dropped fact.
     pub fn show(&mut self, draft: Arc<SummaryDraft>) {
         let selected = self.selected();
         let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
@@ -152,13 +153,13 @@ impl DraftScreen {
         self.follow = true;
     }
 
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn items(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.summary.kept.len() + draft.dropped.len())
     }
 
-    /// The item at a place of the list: what is kept first, then what was dropped.
+    /// The item at an index of the list: kept sentences first, then dropped facts.
     #[must_use]
     pub fn item(&self, at: usize) -> Option<Item> {
         let draft = self.draft.as_ref()?;
@@ -175,7 +176,7 @@ impl DraftScreen {
         self.item(self.cursor)
     }
 
-    /// The selected item where it was dropped.
+    /// The selected item, if it is a dropped fact.
     #[must_use]
     pub fn dropped(&self) -> Option<&MissingFact> {
         match self.selected()? {
@@ -184,20 +185,20 @@ impl DraftScreen {
         }
     }
 
-    /// How many of the dropped items may matter: those stand first.
+    /// The number of important dropped facts, which come first.
     #[must_use]
     pub fn salient(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
     }
 
-    /// Goes to the next part, or the one before.
+    /// Switches to the next or the previous part.
     pub fn turn(&mut self, step: i64) {
         let ring = [Part::Draft, Part::Sources, Part::Items];
         let here = ring.iter().position(|part| *part == self.part).unwrap_or(0);
         self.look_at(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
     }
 
-    /// Goes to a part.
+    /// Switches to a part.
     pub fn look_at(&mut self, part: Part) {
         self.part = part;
         if part != Part::Items {
@@ -231,15 +232,15 @@ impl DraftScreen {
 /// The list of a branch's summaries.
 #[derive(Clone, Debug)]
 pub struct SummaryList {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// They, each followed by the levels below it.
+    /// The summaries, each followed by the levels below it.
     pub cards: Vec<SummaryCard>,
-    /// They are being read.
+    /// The list is being loaded.
     pub loading: bool,
-    /// The selected one.
+    /// The selected summary.
     pub cursor: usize,
-    /// Rows of its text that are scrolled past.
+    /// Scrolled rows of its text.
     pub scroll: usize,
 }
 
@@ -250,7 +251,7 @@ impl SummaryList {
         Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
     }
 
-    /// Takes summaries in; the selection stays on its summary.
+    /// Replaces the summaries; the selection stays on its summary.
     pub fn fill(&mut self, cards: Vec<SummaryCard>) {
         let selected = self.selected().map(|card| card.summary.id);
         let found = cards.iter().position(|card| Some(card.summary.id) == selected);
@@ -271,7 +272,7 @@ impl SummaryList {
     }
 }
 
-/// What a request about summaries was made for.
+/// The purpose of a request about summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SummaryPending {
     /// To draft a summary on this branch.
@@ -289,6 +290,6 @@ pub enum SummaryPending {
     List,
     /// To change an accepted summary; the list is read again afterwards.
     Change,
-    /// To stop summaries of modules. The requests that make them report it.
+    /// To stop module summaries. The requests that write them report it.
     Stop,
 }

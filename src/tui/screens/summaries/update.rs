@@ -1,5 +1,5 @@
-//! Summaries: having one drafted, what a person does with a draft, the list of summaries.
-//! Not for: moving about in either (`update::travel`).
+//! Summaries: requesting a draft, actions on a draft, and the list of summaries.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
@@ -16,10 +16,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use std::sync::Arc;
 
-/// Takes the answers to the requests of these screens.
+/// Handles the answers to the requests of these screens.
 pub(crate) fn answered(
     model: &mut Model,
     pending: SummaryPending,
@@ -46,11 +46,11 @@ pub(crate) fn answered(
             list(model, out);
         }
         (P::Stop, _) => {}
-        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => said(model, result),
+        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_answer(model, result),
     }
 }
 
-/// Opens the draft that waits or is being made; without one, has one made. The same key closes it.
+/// Opens the draft that waits or is being written; if there is none, requests one. The same key closes it.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<DraftScreen>(|_| true) {
         return;
@@ -66,7 +66,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Has a summary of the older turns drafted, up to a turn or up to the newest ten messages.
+/// Requests a summary of the older turns, up to a turn or up to the newest ten messages.
 pub(crate) fn compress(
     model: &mut Model,
     kind: SummaryKind,
@@ -78,7 +78,7 @@ pub(crate) fn compress(
     make(model, branch, SummaryAct::Draft { kind, up_to, by }, out);
 }
 
-/// Has a draft made, on the screen.
+/// Requests a draft and opens the screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Draft(branch)), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
@@ -87,12 +87,12 @@ fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>
     }
 }
 
-/// What a person decides about a draft.
+/// The user's decision about a draft.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum DraftDecision {
     Accept,
     Reject,
-    /// Keeps the selected item, or no longer.
+    /// Keeps or drops the selected item.
     KeepItem,
     KeepAll,
     Edit,
@@ -115,7 +115,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
         }
         DraftDecision::Reject if work(&draft).is_some() => {
-            doubt(model, &draft, "Discard this draft?", "yes, throw it away", Act::RejectDraft(branch));
+            doubt(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
         DraftDecision::Reject => reject(model, branch, out),
         DraftDecision::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
@@ -131,34 +131,34 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     }
 }
 
-/// What would be lost with a draft that cannot simply be made again.
+/// What would be lost with a draft that cannot be recreated without effort.
 fn work(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
-        SummarySource::Llm => Some("A model wrote it; writing it again costs another call."),
+        SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
         SummarySource::Extractive if draft.summary.kept.is_empty() => None,
-        SummarySource::Extractive => Some("You selected what it keeps; you would have to select that again."),
+        SummarySource::Extractive => Some("Your selection of kept sentences will be lost."),
     }
 }
 
-/// Asks before such a draft goes.
+/// Asks before such a draft is discarded.
 fn doubt(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
     let words = work(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
     model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
 }
 
-/// Throws the draft away.
+/// Discards the draft.
 pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     ask(model, branch, SummaryAct::Reject, out);
 }
 
-/// A new draft takes the place of the one on the screen: what a person wrote does not go unasked.
+/// Requests a new draft in place of the current one; asks first if a person's work would be lost.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
     match draft.filter(|draft| draft.summary.source == SummarySource::User) {
         Some(draft) => {
-            doubt(model, &draft, "Write it again?", "yes, another draft takes its place", Act::Redraft);
+            doubt(model, &draft, "Rewrite the draft?", "yes, replace it with a new draft", Act::Redraft);
         }
         None => redraft(model, out),
     }
@@ -168,7 +168,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
     send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
-/// The draft's text, to be edited; what is kept word for word is put together with it anew.
+/// Opens the draft's text for editing; kept sentences are added again afterwards.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
@@ -178,13 +178,13 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     model.layers.push(editor);
 }
 
-/// The edited text goes to the engine.
+/// Sends the edited text to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
     let act = SummaryAct::Edit { draft: number, text: text.clone() };
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Edit { branch, number, text }), out);
 }
 
-/// A draft could not be made. Where a person stopped it, that was reported already.
+/// A draft could not be written. If the user stopped it, that was already reported.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
     let here = |desk: &DraftScreen| desk.branch == branch;
@@ -195,8 +195,8 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     }
 }
 
-/// A draft came, changed, or went.
-pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
+/// A draft arrived, changed, or was removed.
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
@@ -220,7 +220,7 @@ pub(crate) fn came(model: &mut Model, branch: BranchId, draft: Option<Arc<Summar
     }
 }
 
-/// Says that a draft waits, and what opens it.
+/// Reports that a draft waits, and the key that opens it.
 fn announce(model: &mut Model, draft: &SummaryDraft) {
     let (from, to) = draft.summary.turns;
     let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
@@ -233,12 +233,12 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
     model.drafts.said = Some(text);
 }
 
-/// A draft is being made.
+/// A draft is being written.
 pub(crate) fn making(model: &mut Model, branch: BranchId, making: PendingSummary) {
     model.drafts.making.insert(branch, making);
 }
 
-/// Esc on a draft: stops one that is being made; one that waits goes on waiting.
+/// Esc on a draft: stops a draft that is being written; a waiting draft stays.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(desk) = model.layers.take_top::<DraftScreen>() else { return };
     if model.drafts.making.remove(&desk.branch).is_some() {
@@ -249,17 +249,17 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The list of summaries.
-pub(crate) fn shelf(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Opens the list of summaries.
+pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.close::<SummaryList>(|_| true);
     model.layers.push(SummaryList::new(branch));
     list(model, out);
 }
 
-/// Reads the list again where it is open.
+/// Loads the list again if it is open.
 pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
-    let branch = model.layers.all::<SummaryList>().next().map(|shelf| shelf.branch);
+    let branch = model.layers.all::<SummaryList>().next().map(|list| list.branch);
     if let Some(branch) = branch {
         send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
     }
@@ -267,17 +267,17 @@ pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Fills the list.
 fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
-    if let Some(shelf) = model.layers.all_mut::<SummaryList>().next() {
-        shelf.fill(cards);
+    if let Some(list) = model.layers.all_mut::<SummaryList>().next() {
+        list.fill(cards);
     }
 }
 
-/// Takes a level back: of the selected summary, or the newest of the kind of the draft on the screen.
-pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Undoes a level of the selected summary, or the newest summary of the kind of the displayed draft.
+pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
-    let (branch, act) = if let Some(shelf) = model.layers.top::<SummaryList>() {
-        let Some(card) = shelf.selected() else { return };
-        (shelf.branch, SummaryAct::TakeBack { summary: card.summary.id })
+    let (branch, act) = if let Some(list) = model.layers.top::<SummaryList>() {
+        let Some(card) = list.selected() else { return };
+        (list.branch, SummaryAct::TakeBack { summary: card.summary.id })
     } else if let Some(desk) = model.layers.top::<DraftScreen>() {
         let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
         (desk.branch, SummaryAct::UndoLevel { kind })
@@ -287,7 +287,7 @@ pub(crate) fn take_back(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
 }
 
-/// Has it written anew: a draft by the other writer, a summary of the list by its own.
+/// Rewrites: a draft with the other writer, an accepted summary with its own writer.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if let Some(desk) = model.layers.top::<DraftScreen>() {
         desk.draft.as_ref().map(|draft| {
@@ -300,8 +300,8 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
             (desk.branch, act)
         })
     } else {
-        let shelf = model.layers.top::<SummaryList>();
-        shelf.and_then(|shelf| Some((shelf.branch, shelf.selected()?))).map(|(branch, card)| {
+        let list = model.layers.top::<SummaryList>();
+        list.and_then(|list| Some((list.branch, list.selected()?))).map(|(branch, card)| {
             let by = if card.summary.source == SummarySource::Llm {
                 SummaryAuthor::Model
             } else {
@@ -316,13 +316,13 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter on a draft: a selected item in its sources, or back.
+/// Enter on a draft: shows a selected item in its sources, or returns.
 pub(crate) fn look(desk: &mut DraftScreen) {
     desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
     desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
 }
 
-/// Enter in the list: the selected summary as a text.
+/// Enter in the list: shows the selected summary as a text.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
     let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
     let (from, to) = card.summary.turns;

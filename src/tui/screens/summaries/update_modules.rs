@@ -1,5 +1,5 @@
-//! Summaries of parts of the program: having one made, how far it is, stopping it.
-//! Not for: those that there are (`screens::editor::update`), summaries of turns (`update`).
+//! Module summaries: requesting one, its progress, stopping it.
+//! Not for: existing module summaries (`screens::editor::update`), or summaries of turns (`update`).
 
 use super::model::PendingModuleSummary;
 use crate::domain::base::failure::Failure;
@@ -14,7 +14,7 @@ use crate::tui::screens::editor::model::EditorPending;
 use crate::tui::screens::summaries::model::SummaryPending;
 use crate::tui::update::effects::send;
 
-/// Has a summary of a folder or file made.
+/// Requests a module summary of a folder or file.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
@@ -30,7 +30,7 @@ pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut V
     model.drafts.parts.insert(ticket, one);
 }
 
-/// It goes on.
+/// A module summary progresses.
 pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
     let mine = |one: &&mut PendingModuleSummary| one.branch == branch && one.path == path;
     if let Some(one) = model.drafts.parts.values_mut().find(mine) {
@@ -38,7 +38,7 @@ pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (u
     }
 }
 
-/// Esc: those of this branch are stopped. Whether there was one.
+/// Esc: stops those of this branch. Returns whether there was one.
 pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let going = |one: &&mut PendingModuleSummary| one.branch == branch && !one.stopping;
@@ -57,7 +57,7 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     any
 }
 
-/// One is over; what came of it is given back, but where a person stopped it: that is no trouble, and is said here.
+/// A module summary ended; returns its result, unless the user stopped it: that is not a failure and is reported here.
 pub(crate) fn over(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) -> Option<Result<Answer, Failure>> {
     match (model.drafts.parts.remove(&ticket), result) {
         (Some(PendingModuleSummary { stopping: true, .. }), Err(failure)) => {

@@ -1,10 +1,11 @@
-//! The draft of a summary beside its sources, and below them what it keeps word for word and what it dropped.
+//! The draft of a summary beside its sources; below them, the sentences that it keeps word for word and the facts that
+//! it drops.
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
-//! │ tokens before and after, how much is said, by whom, why   │
-//! │ Draft                       │ Sources                     │   below 100 columns one of the two
-//! │ kept 1 · dropped 12, 3 that may matter ────────────────── │
+//! │ tokens before and after, coverage, writer, and reason     │
+//! │ Draft                       │ Sources                     │   below 100 columns: one of the two
+//! │ kept 1 · dropped 12, 3 important ──────────────────────── │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
 //! Not for: the list of summaries in use (`view_accepted`).
@@ -15,7 +16,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -23,20 +24,20 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the draft stands beside its sources.
+/// The minimum width at which the draft is beside its sources.
 const BESIDE: u16 = 100;
-/// Characters of one message that are shown.
+/// Maximum characters shown of one message.
 const MESSAGE: usize = 20_000;
-/// Bytes of all sources that are shown.
+/// Maximum bytes shown of all sources.
 const SOURCES: usize = 600_000;
 
-/// What moving about needs to know of a frame: rows of the draft, of the sources, of a page; where the sources stand.
+/// Sizes of a frame for moving: rows of the draft, of the sources, and of a page; the first visible row of the sources.
 pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,
 }
 
-/// Where everything stands inside the frame.
+/// The areas inside the frame.
 #[derive(Clone, Copy, Default)]
 struct Areas {
     head: Rect,
@@ -131,7 +132,7 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
         _ => "by the model",
     };
     let words: &[(Action, &str)] = if desk.draft.is_none() {
-        &[(Action::Leave, "stop"), (Action::Draft, "leave; it continues")]
+        &[(Action::Leave, "stop"), (Action::Draft, "leave; writing continues")]
     } else {
         &[
             (Action::AcceptDraft, "accept"),
@@ -149,19 +150,19 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
     super::view_accepted::hint_line(look, When::Drafts, words, width)
 }
 
-/// What is known while there is no draft yet.
+/// The progress while there is no draft yet.
 fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
     let making = look.model.drafts.making.get(&desk.branch);
     let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
-    rows.extend(Flow::plain(&words, width.max(1), Ink::Text));
+    rows.extend(TextRows::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
     let calm = "You can keep writing in the meantime. A summary is used only after you accept it.";
-    rows.extend(Flow::plain(calm, width.max(1), Ink::Dim));
+    rows.extend(TextRows::plain(calm, width.max(1), Ink::Dim));
     rows
 }
 
-/// `Turns 1–7 are being summed up by gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
+/// `Summarizing turns 1–7: gpt-4.1-mini, part 2 of 3, 120 est. tokens so far.`
 fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
     let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
@@ -178,7 +179,7 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
     format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
 }
 
-/// Tokens, what is said, by whom, why; what stays and what to know.
+/// Tokens, coverage, author, and reason; and the turns that stay.
 fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let summary = &draft.summary;
@@ -192,7 +193,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     if summary.parent.is_some() {
         by = format!("{by}{dot}replaces the summary in use");
     }
-    let two = |words: &str, ink: Ink| Flow::plain(words, width.max(1), ink).into_iter().take(2);
+    let two = |words: &str, ink: Ink| TextRows::plain(words, width.max(1), ink).into_iter().take(2);
     let mut rows = vec![sum];
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
@@ -229,7 +230,7 @@ pub(crate) fn writer(summary: &Summary) -> String {
     }
 }
 
-/// Which turns in between stay as they are.
+/// The turns in between that are not summarized.
 fn staying(draft: &SummaryDraft) -> Option<String> {
     let why = |why: KeepReason| match why {
         KeepReason::Pinned => "pinned",
@@ -253,7 +254,7 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
     (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
 }
 
-/// A part's heading; the one with the focus stands out. Gives the room below.
+/// A part's heading, highlighted if it has the focus. Returns the room below.
 fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
     let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
@@ -261,7 +262,7 @@ fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: 
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
-/// The draft's text. Gives how many rows it has.
+/// The draft's text. Returns the number of its rows.
 fn text_of(
     look: &ViewContext<'_>,
     desk: &DraftScreen,
@@ -276,7 +277,7 @@ fn text_of(
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
-        Flow::all(body, usize::from(width), Ink::Text)
+        TextRows::all(body, usize::from(width), Ink::Text)
     });
     let page = usize::from(room.height);
     let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
@@ -290,7 +291,7 @@ fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut
     paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
-/// The sources, at the selected item where they follow it. Gives how many rows they have and where they stand.
+/// The sources, scrolled to the selected item if they follow it. Returns the number of rows and the first visible row.
 fn sources(
     look: &ViewContext<'_>,
     desk: &DraftScreen,
@@ -318,7 +319,7 @@ fn sources(
     (rows.len(), from)
 }
 
-/// The sources as rows, each message below a heading that no other row looks like.
+/// The sources as rows, each message below a distinct heading.
 fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     let mut bytes = 0;
@@ -327,7 +328,7 @@ fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
             let ink = speaker(message.role);
             rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
             let end = message.text.char_indices().nth(MESSAGE).map_or(message.text.len(), |(end, _)| end);
-            rows.extend(Flow::plain(message.text[..end].trim_end(), room, Ink::Text));
+            rows.extend(TextRows::plain(message.text[..end].trim_end(), room, Ink::Text));
             rows.push(Line::new());
             bytes += end;
         }
@@ -348,7 +349,7 @@ fn speaker(role: Role) -> Ink {
     }
 }
 
-/// The row of a message that holds an item, or the message's first.
+/// The row of a message that contains an item, or the message's first row.
 fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<usize> {
     let messages = turns.iter().flat_map(|turn| &turn.messages).filter(|message| !message.text.trim().is_empty());
     let wanted = messages.enumerate().find(|(_, message)| message.node == node)?.0;
@@ -361,7 +362,7 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
     holds(item).or_else(|| holds(first)).or(Some(start + 1).filter(|at| *at < end)).or(Some(start))
 }
 
-/// What is kept word for word, then what was dropped, the weightiest first.
+/// Kept sentences, then dropped facts, the most important first.
 fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -369,8 +370,8 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     let (kept, salient) = (draft.summary.kept.len(), desk.salient());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
-        (all, 0) => format!("{all} facts missing, none that may matter"),
-        (all, some) => format!("{all} facts missing, {some} that may matter"),
+        (all, 0) => format!("{all} facts missing, none important"),
+        (all, some) => format!("{all} facts missing, {some} important"),
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };

@@ -1,5 +1,5 @@
 //! A text to edit.
-//! Not for: things with their versions (`editor`).
+//! Not for: texts with versions (`editor`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! A text to edit, and what it is the text of.
-//! Not for: things with their versions (`editor`), or the message being written (`chat`).
+//! A text to edit, and its purpose.
+//! Not for: texts with versions (`editor`), or the message being written (`chat`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -8,54 +8,54 @@ use std::fmt;
 use std::sync::Arc;
 use tui_textarea::TextArea;
 
-/// What an edited text is.
+/// The purpose of an edited text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
     State(BranchId),
     /// The draft of a summary.
     Draft {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which.
+        /// The draft's number.
         number: u64,
     },
     /// A memory, by its id.
     Memory(String),
     /// A summary in use.
     Summary {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// Which.
+        /// The summary's id.
         summary: Hash,
     },
     /// A policy.
     Policy {
         /// Its name.
         name: String,
-        /// For one that does not exist yet: what it is a copy of.
+        /// For a new policy: the policy that it copies.
         preset: Option<String>,
     },
-    /// A summary of a part of the program, by its path.
+    /// A module summary, by its path.
     Module(String),
-    /// A file with rules.
+    /// A rules file.
     Rules {
-        /// On which branch undo will know of it.
+        /// The branch whose undo includes the change.
         branch: BranchId,
         /// Its path.
         path: String,
-        /// The hash of the text that it had.
+        /// The hash of the original text.
         expected: Option<Hash>,
     },
     /// A request, edited by hand for one call.
     Request {
-        /// On which branch.
+        /// The branch.
         branch: BranchId,
-        /// What it answers.
+        /// The draft that it sends.
         draft: Draft,
-        /// The body as it was planned.
+        /// The planned body.
         base: Arc<str>,
-        /// The body whose texts these are.
+        /// The body that is edited.
         of: Arc<str>,
         /// It is edited as JSON.
         json: bool,
@@ -69,13 +69,13 @@ pub struct Editor {
     pub title: String,
     /// The text.
     pub area: TextArea<'static>,
-    /// What it is the text of.
+    /// Its purpose.
     pub what: Edited,
     /// Why it was not saved.
     pub fault: Option<String>,
     /// It is being saved, with this ticket.
     pub saving: Option<u64>,
-    /// The text that it had, where a changed one is not to be dropped unasked.
+    /// The original text, if a changed text must not be discarded without a question.
     pub before: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl Editor {
         self.area.lines().join("\n")
     }
 
-    /// Whether what was typed would be lost.
+    /// Whether typed text would be lost.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.before.as_ref().is_some_and(|before| *before != self.text())

@@ -1,5 +1,5 @@
-//! Typing in an editor, saving what was written, and leaving it so that nothing is lost.
-//! Not for: what becomes of a saved request (`raw_request`) or of a thing with versions (`editor`).
+//! Typing in an editor, saving the text, and leaving the editor without losing the text.
+//! Not for: the effect of saving a request (`raw_request`) or a text with versions (`editor`).
 
 use super::model::{Edited, Editor};
 use crate::engine::api::{BranchRequest, Request};
@@ -19,7 +19,7 @@ pub(crate) fn leave(model: &mut Model) {
     }
 }
 
-/// Leaving an editor whose text was changed asks what becomes of it. False where there is nothing to ask.
+/// Asks whether to save a changed text before the editor closes. False if nothing was changed.
 fn asks_to_save(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.area.clone().undo() {

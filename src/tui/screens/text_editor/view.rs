@@ -1,11 +1,11 @@
-//! A text that is edited over the whole screen, with why it was not saved below it.
+//! A text that is edited on the whole screen, with the reason why it was not saved below it.
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};
 use crate::tui::chat::view::composer;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::text::Line;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
@@ -24,7 +24,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
         let hint = format!("{save} {saves}  {own} your editor  Esc leaves");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
-    let fault = editor.fault.as_ref().map(|words| Flow::plain(words, usize::from(inside.width).max(1), Ink::Danger));
+    let fault =
+        editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();
     let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
     let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };

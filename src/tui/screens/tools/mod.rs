@@ -1,5 +1,5 @@
-//! Tools and MCP servers, with what each costs.
-//! Not for: calls to them (`traces`).
+//! Tools and MCP servers, with their cost.
+//! Not for: tool calls (`traces`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: which line is selected, what is folded, how far its details are scrolled.
-//! Not for: how tools and servers stand (`domain::tool::cards`) or how they look (`view`).
+//! The screen of tools and MCP servers: the selected line, folded servers, and the scroll position of the details.
+//! Not for: the state of tools and servers (`domain::tool::cards`), or their appearance (`view`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -9,39 +9,39 @@ use std::collections::BTreeSet;
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListEntry {
-    /// The folder's own file of servers.
+    /// The folder's own file with servers.
     File,
-    /// A server, by its place.
+    /// A server, by its index.
     Server(usize),
     /// A tool of a server.
     Tool(usize, usize),
 }
 
-/// See the module.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct ToolsScreen {
-    /// Of which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// All tools, once they are there.
+    /// All tools, once they are loaded.
     pub toolbox: Option<Box<Toolbox>>,
-    /// The ticket of what was asked last.
+    /// The ticket of the last request.
     pub ticket: u64,
     /// The selected line.
     pub cursor: usize,
     /// Servers whose tools are not listed.
     pub folded: BTreeSet<String>,
-    /// Rows of the details that are scrolled past.
+    /// Scrolled rows of the details.
     pub scroll: usize,
-    /// Rows they had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
-    /// The person was asked about the folder's file since this was opened.
+    /// The user was asked about the folder's file since the screen was opened.
     pub asked: bool,
-    /// A tool to go to once they are there, named as the model sees it.
+    /// The tool to select once the list is loaded, by its name for the model.
     pub wanted: Option<String>,
 }
 
 impl ToolsScreen {
-    /// An empty one, asked for with this ticket.
+    /// An empty screen whose list was requested with this ticket.
     #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl ToolsScreen {
         }
     }
 
-    /// The folder's file, where it waits for a word and could be used.
+    /// The folder's file, if it needs approval and is valid.
     #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
@@ -104,7 +104,7 @@ impl ToolsScreen {
         })
     }
 
-    /// What tells a line apart from others, over changes.
+    /// An identifier of a line that stays the same across changes.
     fn name(&self, spot: ListEntry) -> Option<String> {
         match spot {
             ListEntry::File => Some(String::new()),
@@ -112,7 +112,7 @@ impl ToolsScreen {
         }
     }
 
-    /// Takes all tools in; the selection stays on its line. The program's own are folded at first where there are others.
+    /// Shows all tools; the selection stays on its line. The built-in tools are initially folded if there are others.
     pub fn show(&mut self, all: Box<Toolbox>) {
         let selected = self.spot().and_then(|spot| self.name(spot));
         let first = self.toolbox.is_none();
@@ -149,7 +149,7 @@ impl ToolsScreen {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Lists the tools of the selected server, or no longer. The selection goes to the server.
+    /// Expands or folds the tools of the selected server. The selection moves to the server.
     pub fn fold(&mut self) {
         let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
             return;
@@ -164,7 +164,7 @@ impl ToolsScreen {
     }
 }
 
-/// What a request of the list of tools was made for.
+/// The purpose of a request of the list of tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToolsPending {
     /// To list tools and servers.

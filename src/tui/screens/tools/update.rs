@@ -1,5 +1,5 @@
-//! The screen of tools and their servers: asking how they stand, switching, restarting, approving.
-//! Not for: moving about in it (`update::travel`).
+//! The screen of tools and MCP servers: requesting their state, switching, restarting, approving.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
@@ -12,9 +12,9 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
-/// Takes the answers to the requests of this screen.
+/// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -23,12 +23,12 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (ToolsPending::List, Ok(Answer::Toolbox(all))) => came(model, ticket, all),
+        (ToolsPending::List, Ok(Answer::Toolbox(all))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
             model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
             trouble(model, &failure);
         }
-        (ToolsPending::List, result) => said(model, result),
+        (ToolsPending::List, result) => show_answer(model, result),
         (ToolsPending::Change, result) => {
             match result {
                 Ok(Answer::Done(text)) if !text.is_empty() => model.status.say(Severity::Notice, text, model.now),
@@ -59,7 +59,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
-/// Opens the screen at a tool, named as the model sees it.
+/// Opens the screen at a tool, by its name for the model.
 pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     model.layers.close::<ToolsScreen>(|_| true);
     open(model, out);
@@ -68,7 +68,7 @@ pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Reads the list again where it is open.
+/// Loads the list again if it is open.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<ToolsScreen>().next().map(|rack| rack.branch);
     let Some(branch) = open else { return };
@@ -84,7 +84,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Fills the screen, and asks about servers in the folder that wait for a decision.
-fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
     let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
@@ -97,11 +97,10 @@ fn came(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     }
 }
 
-/// The question whether the folder's servers are used: every command stands in it whole, or, where there is no room, in the
-/// details behind it.
+/// The question whether to use the folder's servers: every command is shown in full or, if there is no room, in the
+/// details.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
-    let about = "Programs run with your rights, outside the sandbox that confines commands; addresses are \
-        contacted over the network.";
+    let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
     words.extend(file.skipped_servers().map(|names| {
         format!(
@@ -118,7 +117,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
     if needed + 12 > rows {
         words.push(format!(
-            "{} servers don't fit in this box. The details behind it show each in full; read them there first.",
+            "The {} servers don't fit in this box. Close it and read each server's details first.",
             file.servers.len()
         ));
     } else {
@@ -136,7 +135,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     }
 }
 
-/// What a person said to the folder's file.
+/// Sends the user's decision about the folder's file.
 pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -146,7 +145,7 @@ pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut 
     );
 }
 
-/// Space: the tool, or all of the server's, on or off.
+/// Space: switches the tool, or all tools of the server, on or off.
 pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     let (key, on) = match (rack.tool(spot), rack.server(spot)) {
@@ -177,7 +176,7 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Approves what is selected: a tool that is not what it was, all such tools of a server, or asks about the folder's file.
+/// Approves the selection: a changed tool, or all changed tools of a server; or asks about the folder's file.
 pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     if spot == ListEntry::File {
@@ -202,7 +201,8 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Enter: a tool's details over the whole screen, a server's tools folded or not, the question about the folder's file.
+/// Enter: shows a tool's details on the whole screen, expands or folds a server's tools, or asks about the folder's
+/// file.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
     match (spot, rack.tool(spot)) {

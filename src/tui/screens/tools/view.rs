@@ -1,14 +1,14 @@
-//! Tools and their servers: each with its state and its cost, the selected one in full beside them.
+//! Tools and MCP servers, each with its state and its cost, and the selected one in full beside them.
 //!
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · only looks    │
-//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns one under the other
+//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read-only     │
+//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns: one below the other
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
-//! Not for: how they stand (`domain::tool::cards`).
+//! Not for: their state (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -16,17 +16,17 @@ use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The most tools that OpenAI takes in a request.
+/// The maximum number of tools that OpenAI accepts in a request.
 const MANY: usize = 128;
 
-/// Draws it; returns the rows of the details and how many there is room for.
+/// Draws the screen; returns the rows of the details and the visible rows.
 pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::wipe(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
@@ -34,7 +34,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: 
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
     let Some(all) = &rack.toolbox else {
-        paint::lines(look.theme, &Flow::plain("Loading.", width, Ink::Dim), room, buf);
+        paint::lines(look.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
     if let Some(said) = said(look, width) {
@@ -101,7 +101,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
 }
 
-/// A sentence for the person would not be seen under a full screen.
+/// The notice, which would not be visible under a full screen.
 fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
@@ -112,7 +112,7 @@ fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     Some(paint::cut(look.theme, ink, &said.text, width))
 }
 
-/// What goes with every call, or why nothing does.
+/// The tools in every request, or why there are none.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
         return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
@@ -253,7 +253,7 @@ fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buf
     (rows.len(), page)
 }
 
-/// Rows under a heading, with a free row before it.
+/// Rows under a heading, after a blank row.
 fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
     if more.iter().any(|row| !row.pieces.is_empty()) {
         rows.push(Line::new());
@@ -273,16 +273,16 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
         }
         (None, FileDecision::No) => format!("You denied {} as it is now.", file.path),
     };
-    let mut rows = Flow::plain(&words, width, Ink::Text);
+    let mut rows = TextRows::plain(&words, width, Ink::Text);
     for server in &file.servers {
         let mut more = Vec::new();
         if server.taken {
             let why = "Skipped: your settings have a server with this name.";
-            more.extend(Flow::plain(why, width, Ink::Warn));
+            more.extend(TextRows::plain(why, width, Ink::Warn));
         }
-        more.extend(Flow::exact(&server.command, width, Ink::Code));
+        more.extend(TextRows::exact(&server.command, width, Ink::Code));
         if !server.given.is_empty() {
-            more.extend(Flow::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
+            more.extend(TextRows::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
         }
         part(&mut rows, &server.name, more);
     }
@@ -293,66 +293,65 @@ fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     let mut rows = Vec::new();
     match &server.state {
         ServerState::Failed { why, todo } => {
-            rows.extend(Flow::plain(&format!("It failed: {why}."), width, Ink::Danger));
+            rows.extend(TextRows::plain(&format!("Failed: {why}."), width, Ink::Danger));
             let again = format!("{} starts it again.", look.key_in(Action::RestartServer, When::Toolbox));
-            rows.extend(Flow::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
+            rows.extend(TextRows::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
-        ServerState::Off { why } => rows.extend(Flow::plain(&format!("It is off: {why}."), width, Ink::Warn)),
-        ServerState::Starting => rows.extend(Flow::plain("Starting; nothing waits for it.", width, Ink::Warn)),
+        ServerState::Off { why } => rows.extend(TextRows::plain(&format!("Off: {why}."), width, Ink::Warn)),
+        ServerState::Starting => rows.extend(TextRows::plain("Starting in the background.", width, Ink::Warn)),
         ServerState::Ready if !server.on => {
-            rows.extend(Flow::plain("All its tools are switched off on this branch.", width, Ink::Warn));
+            rows.extend(TextRows::plain("All its tools are switched off on this branch.", width, Ink::Warn));
         }
         ServerState::Ready => {}
     }
     if !server.about.is_empty() {
-        rows.extend(Flow::plain(&server.about, width, Ink::Text));
+        rows.extend(TextRows::plain(&server.about, width, Ink::Text));
     }
     if !server.command.is_empty() {
-        let from =
-            if server.origin == Origin::Folder { "Named by the folder's .mcp.json" } else { "Named by your settings" };
-        let mut more = Flow::exact(&server.command, width, Ink::Code);
+        let from = if server.origin == Origin::Folder { "From the folder's .mcp.json" } else { "From your settings" };
+        let mut more = TextRows::exact(&server.command, width, Ink::Code);
         if !server.given.is_empty() {
-            more.extend(Flow::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
+            more.extend(TextRows::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
         }
-        more.extend(Flow::plain(OUTSIDE, width, Ink::Text));
+        more.extend(TextRows::plain(OUTSIDE, width, Ink::Text));
         part(&mut rows, from, more);
     }
-    part(&mut rows, "Its tools", Flow::plain(&server.notes.join(" "), width, Ink::Warn));
+    part(&mut rows, "Its tools", TextRows::plain(&server.notes.join(" "), width, Ink::Warn));
     if any_waits(Some(server)) {
         let words = "New or changed tools are offered only after you approve them.";
-        part(&mut rows, "Changed", Flow::plain(words, width, Ink::Warn));
+        part(&mut rows, "Changed", TextRows::plain(words, width, Ink::Warn));
     }
-    part(&mut rows, "Its instructions for models (not sent)", Flow::plain(&server.instructions, width, Ink::Dim));
+    part(&mut rows, "Its instructions for models (not sent)", TextRows::plain(&server.instructions, width, Ink::Dim));
     if server.strays > 0 {
         let words = format!("{} were not protocol messages.", text::counted(server.strays, "line"));
-        part(&mut rows, "Stray output", Flow::plain(&words, width, Ink::Warn));
+        part(&mut rows, "Stray output", TextRows::plain(&words, width, Ink::Warn));
     }
-    part(&mut rows, "Its last output outside the protocol", Flow::exact(server.tail.trim_end(), width, Ink::Dim));
+    part(&mut rows, "Its last output outside the protocol", TextRows::exact(server.tail.trim_end(), width, Ink::Dim));
     rows
 }
 
 fn tool_rows(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let mut rows = Flow::plain(&tool.name, width, Ink::Heading);
+    let mut rows = TextRows::plain(&tool.name, width, Ink::Heading);
     let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
     let hints = tool.hints.to_text();
     if !hints.is_empty() {
         facts.push(format!("the server describes it as: {hints}"));
     }
-    rows.extend(Flow::plain(&facts.join(&dot), width, Ink::Dim));
+    rows.extend(TextRows::plain(&facts.join(&dot), width, Ink::Dim));
     if tool.waits {
         let words = match &tool.before {
             Some(_) => "Its description changed after you approved it; it is offered again once you approve it.",
             None => "Added after you approved this server's tools; it is offered once you approve it.",
         };
-        rows.extend(Flow::plain(words, width, Ink::Warn));
+        rows.extend(TextRows::plain(words, width, Ink::Warn));
     } else if !server.on || !tool.on {
-        rows.extend(Flow::plain("Switched off on this branch.", width, Ink::Warn));
+        rows.extend(TextRows::plain("Switched off on this branch.", width, Ink::Warn));
     }
     if let Some(before) = tool.before.as_ref().filter(|before| **before != tool.description) {
-        part(&mut rows, "Previous description", Flow::exact(before, width, Ink::Dim));
+        part(&mut rows, "Previous description", TextRows::exact(before, width, Ink::Dim));
     }
-    part(&mut rows, "Description", Flow::exact(&tool.description, width, Ink::Text));
-    part(&mut rows, "Arguments", Flow::exact(&tool.parameters, width, Ink::Code));
+    part(&mut rows, "Description", TextRows::exact(&tool.description, width, Ink::Text));
+    part(&mut rows, "Arguments", TextRows::exact(&tool.parameters, width, Ink::Code));
     rows
 }

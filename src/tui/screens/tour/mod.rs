@@ -1,4 +1,4 @@
-//! The tour: nine steps, each done by the person on the real screens. It stands below whatever is open, so it is no
+//! The tour: nine steps that the user does on the real screens. It is drawn below every open screen and is not a
 //! `Screen` of the stack.
 //! Not for: the engine on which it runs (`shell::tour`).
 

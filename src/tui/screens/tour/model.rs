@@ -1,5 +1,5 @@
-//! How far a tour has come, and what things were like before.
-//! Not for: what the steps are (`model_steps`), or when one is done (`update`).
+//! The progress of the tour, and the state before it started.
+//! Not for: the steps (`model_steps`), or recognizing a finished step (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -15,26 +15,26 @@ use std::sync::Arc;
 pub(crate) struct Step {
     /// Its name.
     pub(crate) title: &'static str,
-    /// What is done in it, in order.
+    /// Its parts, in order.
     pub(crate) parts: &'static [Part],
 }
 
-/// One thing to do.
+/// One instruction.
 pub(crate) struct Part {
-    /// What to do; each `{}` stands for one of the keys.
+    /// The instruction; each `{}` stands for one of the keys.
     pub(crate) says: &'static str,
-    /// The keys, with the place where each counts.
+    /// The keys, with the place where each applies.
     pub(crate) keys: &'static [(Action, When)],
     /// Whether it was done.
     pub(crate) done: fn(&Model, &Tour) -> bool,
-    /// What came of it.
+    /// The sentence shown once it was done.
     pub(crate) seen: &'static str,
 }
 
-/// The open branches as far as a person's acts change them.
+/// The open branches, as far as a person's actions change them.
 pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides)>;
 
-/// The plan of an unsent message before anything was changed.
+/// The plan of an unsent message before any change.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstPlan {
     /// The branch.
@@ -43,27 +43,27 @@ pub(crate) struct FirstPlan {
     pub(crate) text: Arc<str>,
     /// The digest of its request.
     pub(crate) digest: Hash,
-    /// What the branches were like.
+    /// The state of the branches.
     pub(crate) shape: Shape,
 }
 
-/// A tour under way.
+/// A running tour.
 #[derive(Debug, Default)]
 pub struct Tour {
-    /// The step, and the part of it; past the last step at the end.
+    /// The step and its part; past the last step at the end.
     pub(crate) at: (usize, usize),
-    /// What came of the part before.
+    /// The result of the previous part.
     pub(crate) seen: &'static str,
-    /// What the branches were like when this step began, and which of them was stood on.
+    /// The state of the branches when this step started, and the current branch.
     pub(crate) before: Option<(BranchId, Shape)>,
-    /// The branch that the person began on.
+    /// The initial branch.
     pub(crate) home: Option<BranchId>,
     /// The second step's plan.
     pub(crate) first: Option<FirstPlan>,
 }
 
 impl Tour {
-    /// The part that is to be done now; none at the end.
+    /// The part to do now; `None` at the end.
     pub(crate) fn part(&self) -> Option<(&'static Step, &'static Part)> {
         let step = super::model_steps::STEPS.get(self.at.0)?;
         Some((step, step.parts.get(self.at.1)?))
@@ -75,21 +75,21 @@ impl Tour {
         self.part().is_none()
     }
 
-    /// Branches that were not there when this step began.
+    /// Branches created since this step started.
     pub(crate) fn fresh<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a Branch> {
         let old = self.before.as_ref().map(|(_, shape)| shape.as_slice()).unwrap_or_default();
         let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
         branches.iter().filter(|branch| !branch.archived && !old.iter().any(|(id, ..)| *id == branch.id))
     }
 
-    /// Marks and settings of a branch when this step began.
+    /// Marks and settings of a branch when this step started.
     pub(crate) fn before(&self, branch: BranchId) -> Option<(&[(Atom, MarkKind)], &Overrides)> {
         let (_, shape) = self.before.as_ref()?;
         shape.iter().find(|(id, ..)| *id == branch).map(|(_, _, marks, overrides)| (marks.as_slice(), overrides))
     }
 }
 
-/// What the open branches are like now.
+/// The current state of the open branches.
 pub(crate) fn shape(model: &Model) -> Shape {
     let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
     let marks = |branch: &Branch| branch.marks.iter().map(|mark| (mark.target, mark.kind)).collect();
@@ -97,7 +97,7 @@ pub(crate) fn shape(model: &Model) -> Shape {
     open.map(|branch| (branch.id, branch.head, marks(branch), branch.overrides.clone())).collect()
 }
 
-/// The plan that is shown, where it is the plan of the branch and the message that the person sees.
+/// The displayed plan, if it is for the current branch and the current message.
 pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
@@ -107,12 +107,12 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     }
 }
 
-/// Rows of the tour: a title, what came of the last act, and two for what to do.
+/// Rows of the tour: a title, the result of the last action, and two rows for the instruction.
 const ROWS: u16 = 4;
-/// A terminal with fewer rows has the title and one line, one with fewer than the second nothing.
+/// On a terminal with fewer rows, the tour has only its title and one line; with fewer than the second number, nothing.
 const SMALL: (u16, u16) = (18, 8);
 
-/// How many rows of a terminal the tour takes.
+/// The number of a terminal's rows that the tour uses.
 pub(crate) fn rows(model: &Model, height: u16) -> u16 {
     match (&model.tour, height) {
         (Some(_), height) if height >= SMALL.0 => ROWS,

@@ -1,5 +1,5 @@
-//! The nine steps of the tour: what to do, with which keys, and by which state of the workbench it is known to be done.
-//! Not for: going from one to the next (`update`). `assets/guides/tour.md` tells the same steps.
+//! The nine steps of the tour: the instructions, the keys, and the state of the workbench that ends a step.
+//! Not for: going from one step to the next (`update`). `assets/guides/tour.md` describes the same steps.
 
 use super::model::{Part, Step, Tour, planned, shape};
 use crate::domain::base::ids::BranchId;
@@ -116,7 +116,7 @@ const WHAT_IF: [Part; 2] = [
             home.is_some_and(|(id, now)| tour.before(id).is_some_and(|(_, before)| before != now))
                 && model.layers.is_empty()
         },
-        "Applied. Undo takes it back later.",
+        "Applied. You will undo it in the last step.",
     ),
 ];
 
@@ -140,13 +140,14 @@ const FORK: [Part; 2] = [
 
 const RACE: [Part; 3] = [
     part(
-        "The unsent message came along to the fork. Press {} to clear it.",
+        "The unsent message is now on the fork. Press {} to clear it.",
         &[(A::DeleteToStart, W::Composer)],
         |model, _| model.composer.is_empty(),
-        "The line is empty.",
+        "The composer is empty.",
     ),
     part(
-        "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the grace period?",
+        "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the \
+            grace period?",
         &[(A::Send, W::Composer)],
         |model, tour| raced(model, tour) && model.layers.on::<RaceScreen>(),
         "Two models, two answers, each with its own plan.",
@@ -214,19 +215,19 @@ const REPLAY: [Part; 4] = [
 ];
 
 const UNDO: [Part; 1] = [part(
-    "Press {}, then {} again and again: each press takes one act back, until the branches are as in step 2.",
+    "Press {}, then {} repeatedly: each press undoes one action, until the branches are as in step 2.",
     &[(A::Branches, W::Always), (A::Undo, W::Panel)],
     undone,
     "",
 )];
 
-/// A message is written, and the plan that is shown is its plan.
+/// A message is typed, and the displayed plan is its plan.
 fn written(model: &Model) -> bool {
     let typed = !model.composer.is_empty() && !model.composer.commanding();
     typed && planned(model).is_some_and(|(shown, _)| !shown.draft.text.trim().is_empty())
 }
 
-/// The branch ends with the answer to a call of this tour.
+/// The branch ends with an answer to a call of this tour.
 fn answered(model: &Model, tour: &Tour) -> bool {
     let Some((session, branch)) = model.session.as_ref().zip(model.branch()) else { return false };
     let before = tour.before.as_ref().and_then(|(_, shape)| shape.iter().find(|(id, ..)| *id == branch.id));
@@ -240,7 +241,7 @@ fn on_turn(model: &Model) -> bool {
     row.is_some_and(|(row, _)| row.kind == RowKind::Turn)
 }
 
-/// A turn of the branch is left out that was not, and planned so.
+/// A turn is newly left out, and the plan reflects that.
 fn excluded(model: &Model, tour: &Tour) -> bool {
     let Some(branch) = model.branch() else { return false };
     let before = tour.before(branch.id).map(|(marks, _)| marks).unwrap_or_default();
@@ -261,13 +262,13 @@ fn raced(model: &Model, tour: &Tour) -> bool {
     tour.fresh(model).filter(|branch| session.races.contains_key(&branch.id)).filter(answered).count() >= 2
 }
 
-/// Two branches stand beside one another, one of them this.
+/// Two branches are compared, one of them this.
 fn compares(model: &Model, home: Option<BranchId>) -> bool {
     let branches = model.layers.top::<CompareView>().and_then(CompareView::branches);
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)
 }
 
-/// The first branch has a mark more than when the step began.
+/// The first branch has one more mark than when the step started.
 fn more_marks(model: &Model, tour: &Tour) -> bool {
     let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
     home.is_some_and(|home| tour.before(home.id).is_some_and(|(before, _)| home.marks.len() > before.len()))
@@ -279,7 +280,7 @@ fn on_answer(model: &Model) -> bool {
     model.focus == Focus::Conversation && selected.is_some_and(|node| session.run_of_answer(node).is_some())
 }
 
-/// A stored call was made again without an item, and both answers are there.
+/// A stored call was replayed without an item, and both answers exist.
 fn replayed(model: &Model) -> bool {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return false };
     let without = matches!(&screen.of, AnswerRelations::Replay { without: Some(_), .. });
@@ -293,7 +294,7 @@ fn mattered(model: &Model, tour: &Tour) -> bool {
     })
 }
 
-/// The branches are as they were, and the plan of the same message is the same to the byte.
+/// The branches are in their original state, and the plan of the same message has the same bytes.
 fn undone(model: &Model, tour: &Tour) -> bool {
     let Some(first) = &tour.first else { return true };
     let Some((shown, digest)) = planned(model).filter(|(shown, _)| shown.branch == first.branch) else { return false };

@@ -1,5 +1,5 @@
-//! Going through the tour: a part that was done gives way to the next one.
-//! Not for: what the parts are (`model_steps`).
+//! Advances the tour: a finished part is replaced by the next part.
+//! Not for: the parts (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
 use crate::tui::model::Model;
@@ -8,7 +8,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::RequestScreen;
 
-/// Opens the tour; in it, says so.
+/// Opens the tour; inside the tour, reports that.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.tour.is_some() {
         return model.status.say(Severity::Notice, "This is the tour.", model.now);
@@ -16,7 +16,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Tour(true));
 }
 
-/// After every message: whether what is to be done was done.
+/// After every message: checks whether the current part was done.
 pub(crate) fn follow(model: &mut Model) {
     let Some(mut tour) = model.tour.take() else { return };
     if model.session.is_some() {
@@ -49,7 +49,8 @@ fn step(model: &Model, tour: &mut Tour) {
     }
 }
 
-/// Esc with nothing else to leave: at the end of the tour at once, before it after a question. False outside a tour.
+/// Esc with nothing else to close: leaves the tour, at its end at once, before it after a question. False outside a
+/// tour.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(tour) = &model.tour else { return false };
     if tour.ended() {
@@ -58,10 +59,10 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     }
     model.layers.push(Question {
         title: "Leave the tour?".to_owned(),
-        words: vec!["Your own conversation is as you left it; nothing of the tour is saved.".to_owned()],
+        words: vec!["Your own conversation is unchanged; the tour saves nothing.".to_owned()],
         choices: vec![
             ('l', "leave the tour".to_owned(), Act::LeaveTour),
-            ('s', "stay and go on".to_owned(), Act::Close),
+            ('s', "continue the tour".to_owned(), Act::Close),
         ],
         cursor: 0,
     });

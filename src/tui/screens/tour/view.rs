@@ -1,11 +1,11 @@
-//! The tour at the foot of the terminal: which step, what came of the last act, what to do now.
-//! Not for: when a step is done (`update`).
+//! The tour at the bottom of the terminal: the step, the result of the last action, and the next instruction.
+//! Not for: recognizing a finished step (`update`).
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;
 use crate::tui::model::keys::Action;
 use crate::tui::text::Line;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
@@ -31,8 +31,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         rows.push(seen);
     }
     rows.extend(match tour.part() {
-        Some((_, part)) => Flow::plain(&instruction(look, part), width, Ink::Text),
-        None => Flow::plain(&farewell(look, tour), width, Ink::Text),
+        Some((_, part)) => TextRows::plain(&instruction(look, part), width, Ink::Text),
+        None => TextRows::plain(&farewell(look, tour), width, Ink::Text),
     });
     paint::lines(look.theme, &rows, inside, buf);
 }
@@ -47,7 +47,7 @@ fn place(look: &ViewContext<'_>, tour: &Tour) -> String {
     }
 }
 
-/// What to do, with the keys of the person's table.
+/// The instruction, with the keys of the user's key table.
 fn instruction(look: &ViewContext<'_>, part: &Part) -> String {
     let mut words = String::new();
     let mut keys = part.keys.iter();
@@ -64,7 +64,7 @@ fn farewell(look: &ViewContext<'_>, tour: &Tour) -> String {
     let leave = look.key(Action::Leave);
     let digest = tour.first.as_ref().map(|first| first.digest.short()).unwrap_or_default();
     format!(
-        "Everything is as it was: the request is the one of step 2 again, byte for byte ({digest}). {leave} goes back to \
-         your own conversation; nothing of the tour is saved."
+        "Everything is undone: the request is the same as in step 2, byte for byte ({digest}). {leave} returns to \
+            your own conversation; the tour saves nothing."
     )
 }

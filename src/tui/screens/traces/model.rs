@@ -1,5 +1,5 @@
-//! The tool calls of the branch or of the session on the screen: which are listed, in groups or not, and what belongs together.
-//! Not for: what keys do (`update`) or how it looks (`view`).
+//! The tool calls of the branch or session on the screen: the listed calls, their groups, and their links.
+//! Not for: the keys (`update`), or the appearance (`view`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -14,16 +14,16 @@ use std::sync::Arc;
 /// One line of the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// A call, by its place among the session's.
+    /// A call, by its index in the session.
     Call(usize),
-    /// A kind of failure: its tool, what it reports, how many there are and how many of them were fixed.
+    /// A kind of failure: its tool, its message, its count, and the number of fixed ones.
     Kind(String, String, usize, usize),
 }
 
-/// Texts of a call that only the store has.
+/// Texts of a call that are only in the store.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// The result as the model got it.
+    /// The result as sent to the model.
     pub result: Option<(Hash, Arc<str>)>,
     /// The full result.
     pub full: Option<(Hash, Arc<str>)>,
@@ -31,7 +31,7 @@ pub struct Texts {
     pub files: Vec<FileChange>,
 }
 
-/// From what the list was made.
+/// The state from which the list was made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Stamp {
     revision: u64,
@@ -44,48 +44,48 @@ struct Stamp {
 
 /// The screen.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a way of looking of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
-    /// Of the whole session.
+    /// Shows the whole session.
     pub whole: bool,
-    /// Failures in groups.
+    /// Failures are grouped.
     pub grouped: bool,
-    /// What was typed to filter by.
+    /// The typed filter.
     pub filter: String,
-    /// It is being typed.
+    /// The filter is being typed.
     pub filtering: bool,
     /// The lines.
     pub rows: Vec<Row>,
-    /// What belongs together, by places among the session's calls.
+    /// Links between calls, by their indices in the session.
     pub links: Vec<Link>,
-    /// Calls before the filter; failures among them.
+    /// Calls before the filter, and failures among them.
     pub counts: (usize, usize),
     /// The selected line.
     pub cursor: usize,
-    /// The selected call is shown alone, whole.
+    /// Only the selected call is shown, in full.
     pub opened: bool,
-    /// Rows of it that are scrolled past.
+    /// Scrolled rows of the call.
     pub scroll: usize,
-    /// Rows it had and rows there were room for, when last drawn.
+    /// The total rows and the visible rows, when last drawn.
     pub seen: (usize, usize),
     /// Rows of the list when last drawn.
     pub page: usize,
-    /// Texts that came, by the call's id.
+    /// Loaded texts, by the call's id.
     pub texts: HashMap<String, Texts>,
-    /// The call to stay on.
+    /// The call to keep selected.
     chosen: Option<(RunId, String)>,
     stamp: Option<Stamp>,
 }
 
 impl Traces {
-    /// The screen with a call selected, by its place among the session's.
+    /// The screen with a call selected, by its index in the session.
     #[must_use]
     pub fn on(session: Option<&Session>, place: Option<usize>) -> Self {
         let trace = session.zip(place).and_then(|(session, place)| session.traces.get(place));
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }
 
-    /// Makes the list again where something changed.
+    /// Makes the list again if something changed.
     pub fn sync(&mut self, session: &Session, conversation: &Conversation, live: Option<RunId>) {
         let tip = conversation.path.last().map(|slot| session.tree.head(*slot).id);
         let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.clone());
@@ -100,7 +100,7 @@ impl Traces {
         let wanted = self.chosen.clone();
         let is = |place: &usize| wanted.as_ref().is_some_and(|known| same(&session.traces[*place], known));
         if first && wanted.is_some() && !all.iter().any(is) {
-            // What was selected elsewhere is of another branch.
+            // A call selected elsewhere is of another branch.
             self.whole = true;
             self.stamp = None;
             all = (0..session.traces.len()).collect();
@@ -161,7 +161,7 @@ impl Traces {
         self.links.iter().rev().filter(move |link| link.fixed == place)
     }
 
-    /// The place of the selected call among the session's.
+    /// The index of the selected call in the session.
     #[must_use]
     pub fn place(&self) -> Option<usize> {
         match self.rows.get(self.cursor) {
@@ -176,7 +176,7 @@ impl Traces {
         session.traces.get(self.place()?)
     }
 
-    /// Selects a call, where it is listed.
+    /// Selects a call, if it is listed.
     pub fn select(&mut self, place: usize) -> bool {
         let at = self.rows.iter().position(|row| *row == Row::Call(place));
         if let Some(at) = at {
@@ -185,7 +185,7 @@ impl Traces {
         at.is_some()
     }
 
-    /// Moves the selection past headings; where one call is shown alone, scrolls it.
+    /// Moves the selection past headings; if one call is shown alone, scrolls it.
     pub fn step(&mut self, by: i64) {
         if self.opened {
             return self.roll(by);
@@ -202,7 +202,7 @@ impl Traces {
         (self.cursor, self.scroll) = (to, 0);
     }
 
-    /// Shows the selected call alone, or the list again; ends the filter's typing first.
+    /// Shows the selected call alone, or the list again; first ends typing the filter.
     pub fn enter(&mut self) {
         if self.filtering {
             self.filtering = false;
@@ -211,7 +211,7 @@ impl Traces {
         }
     }
 
-    /// Leaves what is open in it; false where nothing is.
+    /// Closes what is open on the screen; false if nothing is.
     pub fn leave(&mut self) -> bool {
         let was = self.filtering || self.opened || !self.filter.is_empty();
         if self.filtering || !self.opened {
@@ -221,7 +221,7 @@ impl Traces {
         was
     }
 
-    /// Scrolls the call that is shown.
+    /// Scrolls the displayed call.
     pub fn roll(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
         let here = i64::try_from(self.scroll).unwrap_or(0);
@@ -233,7 +233,7 @@ fn same(trace: &ToolTrace, known: &(RunId, String)) -> bool {
     trace.run == known.0 && trace.call_id == known.1
 }
 
-/// Whether a call stands below another in the tree; calls of one answer follow each other.
+/// Whether a call is below another in the tree; calls of one answer follow each other.
 fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
     let slot = |trace: &ToolTrace| trace.node.and_then(|node| session.tree.slot(node));
     match (slot(above), slot(below)) {
@@ -242,8 +242,7 @@ fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
     }
 }
 
-/// The calls of the path that is shown: their results stand on it, they are under way on it, or a person ran one of them
-/// again.
+/// The calls of the displayed path: calls with results on it, running calls, and reruns of them.
 #[must_use]
 pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>) -> Vec<usize> {
     let on_path = |trace: &ToolTrace| {
@@ -265,7 +264,7 @@ pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>
     (0..session.traces.len()).filter(|place| here(&session.traces[*place])).collect()
 }
 
-/// For each result on the path that failed or resolved a failure, a few words about the other.
+/// For each result on the path that failed or resolved a failure, a short text about the other call.
 #[must_use]
 pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
     let here = shown(session, conversation, None);
@@ -292,7 +291,7 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
     told
 }
 
-/// `resolves 2 failures`, from `resolves …` or one less.
+/// `resolves 2 failures`, made from `resolves …` or from a lower count.
 fn many(known: &str) -> String {
     let words: Vec<&str> = known.split(' ').collect();
     let count = match words.as_slice() {
@@ -302,17 +301,17 @@ fn many(known: &str) -> String {
     format!("resolves {} failures", count + 1)
 }
 
-/// A fence of backticks that a text does not hold.
+/// A fence of backticks that does not occur in a text.
 #[must_use]
 pub fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// What a request about a tool call was made for.
+/// The purpose of a request about a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TracePending {
-    /// To show all that is stored of the call with this id.
+    /// To show the stored data of the call with this id.
     Show(String),
     /// To copy its result.
     Copy(String),

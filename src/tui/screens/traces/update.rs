@@ -1,5 +1,5 @@
-//! The screen of tool calls: what keys do there, and calls that are run again.
-//! Not for: which calls are listed (`model::traces`), marks on results (`acts`) or words on calls (`screens::approval::update`).
+//! The screen of tool calls: its keys, and reruns of calls.
+//! Not for: which calls are listed (`model`), marks on results (`acts`), or approvals (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
 use crate::domain::base::failure::Failure;
@@ -18,10 +18,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{said, send};
+use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// Opens the screen; from the panel, with the call that is selected there. The same key closes it.
+/// Opens the screen; from the panel, with the panel's selected call. The same key closes it.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<Traces>(|_| true) {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn open(model: &mut Model) {
     model.sync_screens();
 }
 
-/// The call that is selected, on the screen or in the panel.
+/// The selected call, on the screen or in the panel.
 pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     let session = model.session.as_ref()?;
     match model.layers.top::<Traces>() {
@@ -47,7 +47,7 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     }
 }
 
-/// Shows the calls of the whole session, or of the branch again.
+/// Switches between the calls of the whole session and of the branch.
 pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         screen.whole = !screen.whole;
@@ -55,7 +55,7 @@ pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     model.sync_screens();
 }
 
-/// Groups failures, or lists all calls again.
+/// Switches between grouped failures and all calls.
 pub(crate) fn group_failures(model: &mut Model) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         (screen.grouped, screen.opened) = (!screen.grouped, false);
@@ -76,7 +76,7 @@ pub(crate) fn copy_arguments(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to the message that holds the selected call's result.
+/// Goes to the message that contains the selected call's result.
 pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(|trace| trace.node) {
         Some(Some(node)) => screens::search::update::go(model, node, out),
@@ -89,7 +89,7 @@ fn nothing(model: &mut Model) {
     model.status.say(Severity::Notice, "Select a tool call first.", model.now);
 }
 
-/// Goes from a failure to what fixed it; from there to the failure, the next one where it resolved several.
+/// Goes from a failure to its fix, or from a fix to the failure (the next one if it resolved several).
 pub(crate) fn follow(model: &mut Model) {
     let Some(screen) = model.layers.top_mut::<Traces>() else {
         open(model);
@@ -105,7 +105,7 @@ pub(crate) fn follow(model: &mut Model) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Runs the selected call again.
+/// Reruns the selected call.
 pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
@@ -120,12 +120,12 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A call that is run again went on.
+/// A rerun progresses.
 pub(crate) fn again_came(model: &mut Model, view: Rerun) {
     model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
-        // Only where it was asked for: over anything else, typing on would be taken for a word.
+        // Only on the screen of tool calls: over any other screen, continued typing would count as a decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
             let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
@@ -139,22 +139,19 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
         RerunState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
-            let text = format!(
-                "{name} ran again: {how}. The result is in no message; {key} inserts it into \
-                yours."
-            );
+            let text = format!("{name} ran again: {how}. No message contains the result; {key} inserts it into yours.");
             model.status.say(Severity::Notice, text, model.now);
         }
     }
     model.tools.rerun = Some(Box::new(view));
 }
 
-/// Puts the newer result into the message that is being written.
+/// Inserts the rerun's result into the message being written.
 pub(crate) fn add(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
-        let text = "No repeated call has finished yet.";
+        let text = "No rerun has finished yet.";
         return model.status.say(Severity::Notice, text, model.now);
     };
     let fence = super::model::fence(&text);
@@ -167,7 +164,7 @@ pub(crate) fn add(model: &mut Model) {
     model.status.say(Severity::Notice, "The result is in your message and is sent with it.", model.now);
 }
 
-/// Asks for what only the store has of the selected call, once.
+/// Requests the stored data of the selected call, once.
 pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<Traces>() else { return };
     let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
@@ -187,16 +184,16 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Takes all that is stored of a call.
+/// Handles the stored data of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => came(model, &id, *whole, true, out),
-        (TracePending::Show(_) | TracePending::Copy(_), result) => said(model, result),
+        (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(_) | TracePending::Copy(_), result) => show_answer(model, result),
     }
 }
 
-fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
+fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Vec<Cmd>) {
     let TraceWhole { result, full, files, .. } = whole;
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
@@ -208,7 +205,7 @@ fn came(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut Ve
     }
 }
 
-/// Copies the result of the selected call, all that is kept of it.
+/// Copies the stored result of the selected call.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {

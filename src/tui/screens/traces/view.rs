@@ -1,5 +1,5 @@
-//! The tool calls of the branch or the session, the selected one beside the list or alone: arguments, result, what it changed,
-//! what kept it in, what it resolved.
+//! The tool calls of the branch or session, with the selected call beside the list or alone: arguments, result, changed
+//! files, approval, and resolution.
 //! Not for: the small panel (`tools`).
 
 use super::model::{Row, Traces};
@@ -16,7 +16,7 @@ use crate::tui::chat::view::{composer, tools};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::cache::{Cache, CacheKey};
@@ -25,27 +25,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Columns from which the selected call stands beside the list instead of below it.
+/// The minimum width at which the selected call is beside the list instead of below it.
 const WIDE: u16 = 110;
-/// Bytes of a text that are shown; copying gives all of it.
+/// Maximum bytes shown of a text; copying includes all of it.
 const SHOWN: usize = 300_000;
-/// A session's calls of which the screen may not have all.
+/// Maximum number of a session's calls on the screen.
 const NEWEST: usize = 500;
-/// Lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
 
-/// What is noted of a frame.
+/// Sizes of a drawn frame.
 pub(crate) struct FrameRows {
-    /// Contents that it lacks.
+    /// Missing contents.
     pub(crate) wanted: Vec<NodeId>,
-    /// Rows of the call that is shown, and rows there were room for.
+    /// Total and visible rows of the displayed call.
     pub(crate) seen: (usize, usize),
     /// Rows of the list.
     pub(crate) page: usize,
 }
 
 impl FrameRows {
-    /// Notes it with the screen; gives the contents that the frame lacks.
+    /// Stores the sizes in the screen; returns the missing contents.
     pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
         (screen.seen, screen.page) = (self.seen, self.page);
         screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
@@ -106,7 +106,7 @@ pub(crate) fn draw(
     landed
 }
 
-/// Where the list and the call stand.
+/// The areas of the list and the call.
 fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     if screen.opened {
         return (None, Some(inside));
@@ -173,7 +173,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     view_accepted::hint_line(look, When::Tools, &words, width)
 }
 
-/// The list; gives the rows there are room for.
+/// The list; returns the visible rows.
 fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
@@ -182,7 +182,7 @@ fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
             (_, true, true) => "No failed calls; t lists all calls.",
             _ => "No call matches the filter; Esc removes it.",
         };
-        paint::lines(look.theme, &Flow::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
+        paint::lines(look.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
     }
     let from = screen.cursor.saturating_sub(page / 2).min(screen.rows.len().saturating_sub(page));
@@ -260,7 +260,7 @@ fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
-/// A call with all that is known of it, as rows.
+/// All details of a call, as rows.
 struct CallDetail<'a> {
     look: &'a ViewContext<'a>,
     screen: &'a Traces,
@@ -301,13 +301,13 @@ impl CallDetail<'_> {
         }
         if !self.trace.more.protection.is_empty() {
             let mut rows = heading("protection");
-            rows.extend(self.trace.more.protection.iter().flat_map(|line| Flow::plain(line, room, Ink::Dim)));
+            rows.extend(self.trace.more.protection.iter().flat_map(|line| TextRows::plain(line, room, Ink::Dim)));
             parts.push(Rc::new(rows));
         }
         parts
     }
 
-    /// What stands above: what was asked, what it came to, who allowed it, what belongs to it.
+    /// The top of the details: the arguments, the outcome, the approval, and the links.
     fn head(&self, room: usize) -> Vec<Line> {
         let trace = self.trace;
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
@@ -324,7 +324,7 @@ impl CallDetail<'_> {
         facts.push(format!("{} est. tokens", text::number(u64::from(trace.est_tokens))));
         facts.push(time::clock(trace.at, self.look.model.facts.offset));
         facts.push(trace.id());
-        rows.extend(Flow::plain(&facts.join(&dot), room, Ink::Dim));
+        rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,
             None => Some("No approval was needed.".to_owned()),
@@ -333,23 +333,23 @@ impl CallDetail<'_> {
             Some("nobody") => Some("No terminal to ask on, so it was denied.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
-        rows.extend(allowed.iter().flat_map(|words| Flow::plain(words, room, Ink::Dim)));
+        rows.extend(allowed.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
-            rows.extend(Flow::plain(&format!("Mark on this branch: {}.", sort(kind)), room, Ink::Accent));
+            rows.extend(TextRows::plain(&format!("Mark on this branch: {}.", sort(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
             let back = back.map_or_else(String::new, |back| format!(" The model can read the rest: {back}."));
             let kept = trace.more.kept.map_or_else(String::new, |_| " The full result is below.".to_owned());
             let words = format!("Shortened from {} bytes.{back}{kept}", text::number(full));
-            rows.extend(Flow::plain(&words, room, Ink::Warn));
+            rows.extend(TextRows::plain(&words, room, Ink::Warn));
         }
-        rows.extend(trace.more.error.iter().flat_map(|line| Flow::exact(line, room, Ink::Danger)));
+        rows.extend(trace.more.error.iter().flat_map(|line| TextRows::exact(line, room, Ink::Danger)));
         rows.extend(self.linked(room));
         rows
     }
 
-    /// What fixed it, or what it fixed.
+    /// The call that fixed it, or the failures that it fixed.
     fn linked(&self, room: usize) -> Vec<Line> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
@@ -365,20 +365,24 @@ impl CallDetail<'_> {
                 files => format!(", after {} changed", files.join(", ")),
             };
             let words = format!("Fixed by {}{since}. {key} goes there.", name(link.fixed));
-            rows.extend(Flow::plain(&words, room, Ink::Good));
+            rows.extend(TextRows::plain(&words, room, Ink::Good));
         }
         for link in self.screen.fixes(self.place).take(5) {
-            rows.extend(Flow::plain(&format!("Resolves {}. {key} goes there.", name(link.failed)), room, Ink::Good));
+            rows.extend(TextRows::plain(
+                &format!("Resolves {}. {key} goes there.", name(link.failed)),
+                room,
+                Ink::Good,
+            ));
         }
         rows
     }
 
-    /// The call that is run again, its result beside the one of then.
+    /// The rerun, with its result beside the original result.
     fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
-            (RerunState::Runs, _) => "It runs.".to_owned(),
+            (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
                 let key = self.look.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
@@ -389,7 +393,7 @@ impl CallDetail<'_> {
                 format!("{state}{exit}, {time}. No message contains it; {key} inserts it into yours. {differs}")
             }
         };
-        rows.extend(Flow::plain(&words, room, Ink::Text));
+        rows.extend(TextRows::plain(&words, room, Ink::Text));
         rows.extend(again.change.iter().flat_map(|change| difference(change, room)));
         rows
     }
@@ -403,7 +407,7 @@ impl CallDetail<'_> {
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
             let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            rows.extend(Flow::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
+            rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
                 let words = format!(
@@ -411,7 +415,7 @@ impl CallDetail<'_> {
                     text::number(end as u64),
                     text::number(text.len() as u64)
                 );
-                rows.extend(Flow::plain(&words, usize::from(width), Ink::Warn));
+                rows.extend(TextRows::plain(&words, usize::from(width), Ink::Warn));
             }
             rows
         })
@@ -422,13 +426,13 @@ fn heading(title: &str) -> Vec<Line> {
     vec![Line::new(), Line::of(Ink::Heading, title)]
 }
 
-/// Arguments as JSON over several lines, where they are JSON.
+/// Arguments as JSON over several lines, if they are valid JSON.
 fn pretty(args: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
 }
 
-/// A difference in its colours, without the lines that name the files.
+/// A colored diff, without the lines that name the files.
 pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for line in change.unified(AROUND).lines().skip(2) {
@@ -438,7 +442,7 @@ pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
             Some('@') => Ink::Accent,
             _ => Ink::Dim,
         };
-        rows.extend(Flow::exact(line, room, ink));
+        rows.extend(TextRows::exact(line, room, ink));
     }
     rows
 }

@@ -1,5 +1,6 @@
-//! What is shown of a session's tree: stretches, folded or filtered, and the selected one.
-//! Not for: what is a stretch (`model_rows`), single messages (`conversation`), or the list of branches (`chat::model::branches`).
+//! The displayed tree of a session: runs of messages, folded or filtered, and the selected run.
+//! Not for: computing the runs (`model_rows`), single messages (`conversation`), or the list of branches
+//! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
 use crate::domain::base::ids::NodeId;
@@ -12,26 +13,26 @@ use crate::tui::model::session::Session;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Messages that are looked through in one go; the rest follows by itself, frame by frame.
+/// Messages searched at once; the rest follows frame by frame.
 const SLICE: usize = 12_000;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListLine {
-    /// The place of its stretch.
+    /// The index of its row.
     pub row: usize,
-    /// The message that fits the filter, where there is one; none where a branch's name does.
+    /// The message that matches the filter; `None` if a branch's name matches.
     pub hit: Option<Slot>,
 }
 
-/// A filter at work: where it is in the stretches that may fit.
+/// A running filter: its position in the candidate rows.
 #[derive(Clone, Debug, Default)]
 struct FilterScan {
     wanted: TagFilter,
-    /// Stretches that may fit, with the message from which on they may; all when none.
+    /// Candidate rows, each with the first message to search; all rows if `None`.
     among: Option<Vec<ListLine>>,
     next: usize,
-    /// The message at which a long stretch was left.
+    /// The message at which the scan of a long row stopped.
     inside: Option<Slot>,
     done: bool,
 }
@@ -41,24 +42,24 @@ struct FilterScan {
 pub struct TreeScreen {
     /// The lines.
     pub shown: Vec<ListLine>,
-    /// The selected one.
+    /// The selected line.
     pub cursor: usize,
-    /// First messages of stretches below which nothing is shown.
+    /// First messages of folded rows.
     pub folded: HashSet<NodeId>,
-    /// What was typed to filter.
+    /// The typed filter.
     pub filter: String,
     /// The filter is being typed.
     pub filtering: bool,
-    /// Rows that there was room for, when last drawn.
+    /// The number of visible rows when last drawn.
     pub page: usize,
-    /// A message that no branch holds, for which this was opened, and its stretch.
+    /// A message on no branch for which the screen was opened, and its row.
     pub wanted: Option<(NodeId, Slot)>,
-    sift: FilterScan,
+    scan: FilterScan,
     version: u64,
 }
 
 impl TreeScreen {
-    /// The tree of a session, with the stretch selected that holds a message; else the end of the branch stood on.
+    /// The tree of a session, with the row of a message selected, or the end of the current branch.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
         let mut grove = Self { version: session.forest.version, ..Self::default() };
@@ -70,7 +71,7 @@ impl TreeScreen {
         grove
     }
 
-    /// Takes in that the stretches are others now; the selection stays on its message.
+    /// Updates the lines after the rows changed; the selection stays on its message.
     pub fn sync(&mut self, session: &Session, selected: Option<Slot>) {
         if self.version == session.forest.version {
             return;
@@ -82,78 +83,78 @@ impl TreeScreen {
         }
     }
 
-    /// Works out what is shown: of a filter, as much as one slice gives.
+    /// Computes the lines; with a filter, one slice of them.
     pub fn list(&mut self, session: &Session) {
-        self.sift = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
+        self.scan = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
-    /// The filter's words changed: where they only ask for more, what does not fit already is not looked at again.
+    /// The filter's text changed: if it only narrows the filter, excluded messages are not searched again.
     pub fn refilter(&mut self, session: &Session) {
         let wanted = TagFilter::read(&self.filter);
-        if wanted == self.sift.wanted {
+        if wanted == self.scan.wanted {
             return;
         }
-        let before = &self.sift.wanted;
-        let narrower = self.sift.done && !before.is_empty() && wanted.narrows(before);
+        let before = &self.scan.wanted;
+        let narrower = self.scan.done && !before.is_empty() && wanted.narrows(before);
         let among = narrower.then(|| std::mem::take(&mut self.shown));
-        self.sift = FilterScan { wanted, among, ..FilterScan::default() };
+        self.scan = FilterScan { wanted, among, ..FilterScan::default() };
         self.cursor = 0;
         self.begin(session);
     }
 
     fn begin(&mut self, session: &Session) {
         self.shown.clear();
-        if self.sift.wanted.is_empty() {
+        if self.scan.wanted.is_empty() {
             self.shown = self.visible(session);
-            self.sift.done = true;
-        } else if self.sift.wanted.tagged() {
-            self.shown = tagged(session, &self.sift.wanted);
-            self.sift.done = true;
+            self.scan.done = true;
+        } else if self.scan.wanted.tagged() {
+            self.shown = tagged(session, &self.scan.wanted);
+            self.scan.done = true;
         } else {
             self.step_filter(session);
         }
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
-    /// Whether the filter has not looked at everything yet.
+    /// Whether the filter has not searched everything yet.
     #[must_use]
     pub fn looking(&self) -> bool {
-        !self.sift.done
+        !self.scan.done
     }
 
-    /// How far the filter is, in hundredths.
+    /// The progress of the filter, in percent.
     #[must_use]
     pub fn looked(&self, session: &Session) -> usize {
-        let all = self.sift.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
-        self.sift.next * 100 / all.max(1)
+        let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        self.scan.next * 100 / all.max(1)
     }
 
-    /// Looks at one slice more.
+    /// Searches one more slice.
     pub fn step_filter(&mut self, session: &Session) {
         let mut left = SLICE;
-        while left > 0 && !self.sift.done {
-            let at = self.sift.next;
-            let (place, from) = match &self.sift.among {
+        while left > 0 && !self.scan.done {
+            let at = self.scan.next;
+            let (place, from) = match &self.scan.among {
                 Some(among) => match among.get(at) {
                     Some(line) => (line.row, line.hit),
-                    None => return self.sift.done = true,
+                    None => return self.scan.done = true,
                 },
                 None => (at, None),
             };
             let Some(row) = session.forest.rows.get(place) else {
-                return self.sift.done = true;
+                return self.scan.done = true;
             };
-            let from = self.sift.inside.take().or(from).unwrap_or(row.first);
-            match find(session, row, from, &self.sift.wanted, &mut left) {
+            let from = self.scan.inside.take().or(from).unwrap_or(row.first);
+            match find(session, row, from, &self.scan.wanted, &mut left) {
                 RowMatch::Hit(hit) => self.shown.push(ListLine { row: place, hit }),
                 RowMatch::Miss => {}
                 RowMatch::Later(slot) => {
-                    self.sift.inside = Some(slot);
+                    self.scan.inside = Some(slot);
                     return;
                 }
             }
-            self.sift.next += 1;
+            self.scan.next += 1;
         }
     }
 
@@ -163,20 +164,20 @@ impl TreeScreen {
         self.shown.get(self.cursor).copied()
     }
 
-    /// The selected stretch.
+    /// The selected row.
     #[must_use]
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
         session.forest.rows.get(self.line()?.row)
     }
 
-    /// The message that the selected line stands for: the one that fits the filter, else the first of the stretch.
+    /// The message of the selected line: the one that matches the filter, else the first of the row.
     #[must_use]
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
         line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
     }
 
-    /// Whether nothing is shown below a stretch although something follows.
+    /// Whether the rows below a row are folded.
     #[must_use]
     pub fn is_folded(&self, tree: &Tree, row: &Row) -> bool {
         row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
@@ -187,7 +188,7 @@ impl TreeScreen {
         self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
     }
 
-    /// Folds what is below the selected stretch; where there is nothing, or it is folded, goes to the one above.
+    /// Folds the rows below the selected one; if there are none, or they are folded, goes to the parent.
     pub fn fold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (level, id) = (row.level, session.tree.head(row.first).id);
@@ -201,7 +202,7 @@ impl TreeScreen {
         }
     }
 
-    /// Shows what is below the selected stretch; where it is shown, goes into it.
+    /// Unfolds the rows below the selected one; if they are visible, goes to the first of them.
     pub fn unfold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (below, id) = (row.below, session.tree.head(row.first).id);
@@ -212,7 +213,7 @@ impl TreeScreen {
         }
     }
 
-    /// Selects the stretch that holds a message; what is folded above it is opened.
+    /// Selects the row that contains a message and unfolds its ancestors.
     pub fn select(&mut self, session: &Session, slot: Slot) {
         let Some(at) = session.forest.place(slot) else { return };
         let mut opened = false;
@@ -250,15 +251,15 @@ impl TreeScreen {
     }
 }
 
-/// What a look at a stretch came to.
+/// The result of searching a row.
 enum RowMatch {
     Hit(Option<Slot>),
     Miss,
-    /// Not all of it was looked at: it goes on from this message.
+    /// The search is incomplete: it continues at this message.
     Later(Slot),
 }
 
-/// Looks through a stretch, as far as there is anything `left` to do.
+/// Searches a row, up to `left` messages.
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
     let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
@@ -278,7 +279,7 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
     RowMatch::Miss
 }
 
-/// The stretches that hold a message whose name or star fits: looked up from the names, which are few.
+/// The rows with a message whose name or star matches, found through the names, which are few.
 fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
     for tag in session.tags.values().filter(|tag| wanted.matches(Some(tag))) {
@@ -292,32 +293,32 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     found
 }
 
-/// The messages of a stretch from one on.
+/// The messages of a row from one on.
 fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_ {
     std::iter::successors(Some(from), move |slot| {
         (*slot != last).then(|| tree.children(Some(*slot)).first().copied()).flatten()
     })
 }
 
-/// The words by which a stretch is known: its first question, else its first message.
+/// The title of a row: its first question, else its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
     plain_text::beginning(tree.head(titled(tree, row)))
 }
 
-/// Whether the title holds all of the message's words.
+/// Whether the title contains the message's whole text.
 #[must_use]
 pub fn title_is_whole(tree: &Tree, row: &Row) -> bool {
     tree.head(titled(tree, row)).preview_is_whole()
 }
 
-/// The message whose words are the title.
+/// The message whose text is the title.
 fn titled(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     asked.unwrap_or(row.first)
 }
 
-/// Whether words (in lower case) stand in a text, in any case. Plain text is not copied for it.
+/// Whether a text contains words (in lower case), ignoring case. Plain text is not copied for that.
 fn has(text: &str, words: &str) -> bool {
     if !(text.is_ascii() && words.is_ascii()) {
         return text.to_lowercase().contains(words);

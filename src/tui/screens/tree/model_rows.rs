@@ -1,9 +1,10 @@
-//! The stretches of a session's tree, worked out once and grown with it: what comes at the end of a stretch lengthens it; only
-//! where branches turn off anew, or another one is stood on, everything is worked out again.
-//! Not for: what is shown of it, folded or filtered (`model`).
+//! The rows of a session's tree, computed once and extended as the tree grows: a message at the end of a run lengthens
+//! the run. Only a new fork or a switch of branches causes a complete recomputation.
+//! Not for: folding and filtering (`model`).
 //!
-//! A stretch ends where the tree parts, where a branch stands, or at a leaf. What goes on along the branch stood on stays at
-//! its indentation; the other ways stand before it, one step further in. So depth counts turnings and not messages.
+//! A row is a run of messages. It ends at a fork, at the head of a branch, or at a leaf. The continuation along the
+//! current branch keeps its indentation; the other children come before it, one level deeper. So the depth counts
+//! forks, not messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
@@ -12,30 +13,30 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
 use std::collections::{BTreeMap, HashSet};
 
-/// A stretch of messages with nothing turning off inside it.
+/// A run of messages without a fork.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// Its first message.
     pub first: Slot,
     /// Its last message.
     pub last: Slot,
-    /// Turnings above it.
+    /// The number of forks above it.
     pub depth: u32,
     /// Messages in it.
     pub messages: u32,
-    /// Messages that follow below it, on all ways.
+    /// The number of messages below it, in all branches.
     pub below: u32,
-    /// Stretches above it.
+    /// The number of rows above it.
     pub(crate) level: u32,
-    /// The place after all that is below it.
+    /// The index after all rows below it.
     pub(crate) end: u32,
-    /// It turns off here.
+    /// It is a side branch of a fork.
     pub side: bool,
-    /// On the path of the branch stood on.
+    /// It is on the path of the current branch.
     pub on_path: bool,
 }
 
-/// Where branches stand: what the stretches were worked out from.
+/// The positions of branches from which the rows were computed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Basis {
     nodes: usize,
@@ -56,20 +57,20 @@ impl Basis {
     }
 }
 
-/// All stretches, in the order in which they are read.
+/// All rows, in display order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeRows {
-    /// They.
+    /// The rows.
     pub rows: Vec<Row>,
-    /// The place of the stretch that holds a message, by slot.
+    /// The index of the row that contains a message, by slot.
     places: Vec<u32>,
     basis: Basis,
-    /// Counts how often places changed: what was worked out from them is to be worked out again.
+    /// Increases when indices change, so that derived values are recomputed.
     pub version: u64,
 }
 
 impl TreeRows {
-    /// Takes in what changed in the tree and where branches stand.
+    /// Updates the rows after changes of the tree or the branches.
     pub fn sync(&mut self, tree: &Tree, branches: &[Branch], current: BranchId) {
         let basis = Basis::of(tree, branches, current);
         if basis == self.basis {
@@ -82,19 +83,19 @@ impl TreeRows {
         self.basis = basis;
     }
 
-    /// The branches that stand at a stretch's end.
+    /// The branches whose head is at a row's end.
     #[must_use]
     pub fn branches(&self, row: &Row) -> &[BranchId] {
         self.basis.heads.get(&row.last).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The place of the stretch that holds a message.
+    /// The index of the row that contains a message.
     #[must_use]
     pub fn place(&self, slot: Slot) -> Option<usize> {
         self.places.get(slot as usize).map(|at| *at as usize)
     }
 
-    /// The places of stretches that hold a message that is pinned on some branch.
+    /// The indices of rows that contain a message pinned on some branch.
     #[must_use]
     pub fn pinned(&self, session: &Session) -> HashSet<usize> {
         let marks = session.branches.iter().flat_map(|branch| &branch.marks);
@@ -140,7 +141,7 @@ impl TreeRows {
         measure(&mut self.rows);
     }
 
-    /// Lengthens stretches by what came at their ends. False where that is not all that happened.
+    /// Extends rows by new messages at their ends. False if anything else changed.
     fn grow(&mut self, tree: &Tree, basis: &Basis) -> bool {
         let old = &self.basis;
         if self.rows.is_empty() || basis.nodes < old.nodes {
@@ -148,14 +149,14 @@ impl TreeRows {
         }
         let fresh = old.nodes..basis.nodes;
         let slots = || fresh.clone().filter_map(|slot| Slot::try_from(slot).ok());
-        // Looked at before anything is changed: a new message must be the only one below the end of a stretch.
+        // Checked before anything changes: a new message must be the only one below the end of a row.
         let follows = |slot: Slot| {
             let Some(above) = tree.parent(slot) else { return false };
             let ends = |place: &u32| self.rows[*place as usize].last == above;
             let known = self.places.get(above as usize).is_none_or(ends);
             known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
         };
-        // Whoever stood at an end that goes on now has moved; nobody else may have left an end, or stand inside a stretch.
+        // A branch at an end that was extended has moved; no other branch may have left an end or be inside a row.
         let ended =
             |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
         let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
@@ -195,7 +196,7 @@ impl TreeRows {
     }
 }
 
-/// Works out where what is below each stretch ends, and how many messages that is.
+/// Computes the end of the rows below each row, and the number of their messages.
 fn measure(all: &mut [Row]) {
     let mut sums = vec![0_u32; all.len() + 1];
     let mut open: Vec<usize> = Vec::new();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        /// However a tree grows and branches move, what was grown is what would be built; and every message is in its stretch.
+        /// However a tree grows and branches move, extended rows equal rebuilt rows, and every message is in its row.
         #[test]
         fn grown_is_built(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
             let mut tree = Tree::default();
@@ -244,7 +245,7 @@ mod tests {
             for (n, (what, which, whose)) in (10_u128..).zip(steps) {
                 let at = whose.index(branches.len());
                 match what {
-                    // A branch goes on: its node comes, and it stands there.
+                    // A branch grows: its node is added, and its head moves there.
                     0..=3 => {
                         let above = branches[at].head.map(|id| id.0.as_u128());
                         tree.insert(head(n, above));

@@ -1,5 +1,5 @@
-//! The whole tree of the session: opening it, folding, filtering, going to a place of it.
-//! Not for: the rows (`model::tree`), or the branches panel.
+//! The whole tree of the session: opening it, folding, filtering, and going to a message.
+//! Not for: the rows (`model_rows`), or the branches panel.
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
@@ -32,7 +32,7 @@ pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
     model.layers.push(grove);
 }
 
-/// Opens the tree at a message that no branch holds.
+/// Opens the tree at a message that is on no branch.
 pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
     if let Some(grove) = model.layers.top_mut::<TreeScreen>() {
@@ -46,15 +46,15 @@ pub(crate) fn filtered(model: &mut Model) {
     grove.refilter(session);
 }
 
-/// A filter that has not looked at everything goes on.
-pub(crate) fn sift(model: &mut Model) {
+/// Continues an incomplete filter.
+pub(crate) fn continue_filter(model: &mut Model) {
     let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     if grove.looking() {
         grove.step_filter(session);
     }
 }
 
-/// Leaves the filter.
+/// Removes the filter.
 pub(crate) fn leave_filter(model: &mut Model) {
     let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
     let slot = grove.message(session);
@@ -66,7 +66,7 @@ pub(crate) fn leave_filter(model: &mut Model) {
     }
 }
 
-/// Renames the branch of the selected stretch.
+/// Renames the branch of the selected row.
 pub(crate) fn rename(model: &mut Model) {
     let (Some(session), Some(grove)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
     let branch = grove.selected(session).and_then(|row| session.forest.branches(row).first().copied());
@@ -75,7 +75,7 @@ pub(crate) fn rename(model: &mut Model) {
     }
 }
 
-/// The branch that leads to a stretch: the one stood on, one that stands at its end, or any.
+/// The branch that leads to a row: the current one, one with its head there, or any.
 fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::BranchId> {
     if row.on_path {
         return Some(session.current);
@@ -83,7 +83,7 @@ fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::Bra
     session.forest.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
 }
 
-/// Goes to the selected stretch. Where no branch leads there, one is made.
+/// Goes to the selected row. If no branch leads there, creates one.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(grove) = model.layers.top_mut::<TreeScreen>() else { return };
     if grove.filtering {
@@ -106,14 +106,14 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, request, Pending::Session(SessionPending::Fork(None)), out);
 }
 
-/// Folds what is below the selected row, or goes up.
+/// Folds the rows below the selected one, or goes up.
 pub(crate) fn fold(model: &mut Model) {
     if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.fold(session);
     }
 }
 
-/// Unfolds what is below the selected row, or goes into it.
+/// Unfolds the rows below the selected one, or goes into it.
 pub(crate) fn unfold(model: &mut Model) {
     if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.unfold(session);

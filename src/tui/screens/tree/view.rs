@@ -1,4 +1,4 @@
-//! The whole tree of the session, full screen. Only the rows in view are made.
+//! The whole tree of the session, full screen. Only visible rows are made.
 //!
 //! ```text
 //! ┌ Tree of Bees and wasps ──────────────────────────────────┐
@@ -7,7 +7,7 @@
 //! │ ● And wasps?                      main ◀  6 messages      │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: what is a row (`model::tree`).
+//! Not for: computing the rows (`model_rows`).
 
 use super::model::{Row, TreeScreen, title, title_is_whole};
 use crate::domain::base::hash::Hash;
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// From this width on the day stands at the right.
+/// The minimum width at which the date is shown.
 const DATED: u16 = 100;
 
-/// Draws it. Returns how many rows there is room for.
+/// Draws the screen. Returns the number of visible rows.
 pub(crate) fn draw(look: &ViewContext<'_>, grove: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::wipe(area, buf);
     let Some(session) = &look.model.session else { return 1 };
@@ -160,7 +160,7 @@ fn one(
     paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
 }
 
-/// The names and stars of a line: of the message that fits the filter, else of the first three of the stretch.
+/// The names and stars of a line: of the message that matches the filter, else of the first three in the row.
 fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> {
     if session.tags.is_empty() {
         return Vec::new();
@@ -175,7 +175,7 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
     here.into_iter().take(3).map(|(_, tag)| tag).collect()
 }
 
-/// The lines before a row; of many only the last ones.
+/// The tree lines before a row; if there are many, only the last ones.
 fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
     let glyphs = &look.theme.glyphs;
     let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
@@ -192,7 +192,7 @@ fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
     lead
 }
 
-/// What stands at the right: branches, what came unseen, how much there is, when.
+/// The text at the right: branches, unread answers, number of messages, date.
 fn value(look: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
     let glyphs = &look.theme.glyphs;
     let mut line = Line::new();

@@ -1,4 +1,4 @@
-//! Tokens, cost and cache share of calls as charts.
+//! Tokens, cost, and cached share of calls, as charts.
 //! Not for: one call's rows (`calls`).
 
 pub mod model;

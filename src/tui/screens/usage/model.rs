@@ -1,39 +1,40 @@
-//! What the calls came to, as charts: which columns are seen, and which call is selected.
-//! Not for: the figures (`domain::call::ledger`) or their look (`view`).
+//! The usage of calls, as charts: the visible columns and the selected call.
+//! Not for: the figures (`domain::call::ledger`), or their appearance (`view`).
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};
 use crate::tui::model::list::shift;
 
-/// See the module.
+/// The state of the charts.
 #[derive(Clone, Debug)]
 pub struct UsageScreen {
-    /// Of which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// All branches of the session.
+    /// Shows all branches of the session.
     pub whole: bool,
-    /// The figures, once they are there.
+    /// The figures, once they are loaded.
     pub ledger: Option<Box<Ledger>>,
-    /// The ticket of what was asked.
+    /// The ticket of the request.
     pub ticket: u64,
     /// The selected call.
     pub cursor: usize,
     /// The first column.
     pub from: usize,
-    /// Columns there is room for, when last drawn.
+    /// The number of visible columns when last drawn.
     pub page: usize,
-    /// The first chart, where there is no room for all.
+    /// The first chart, if there is no room for all.
     pub chart: usize,
 }
 
 impl UsageScreen {
-    /// An empty one, whose figures were asked for with this ticket.
+    /// An empty screen whose figures were requested with this ticket.
     #[must_use]
     pub fn new(branch: BranchId, whole: bool, ticket: u64) -> Self {
         Self { branch, whole, ledger: None, ticket, cursor: usize::MAX, from: 0, page: 1, chart: 0 }
     }
 
-    /// Takes figures in. The selection stays on its call; the newest is selected first, and stays so while calls come.
+    /// Shows figures. The selection stays on its call; initially the newest call is selected, and stays selected while
+    /// calls are added.
     pub fn show(&mut self, ledger: Box<Ledger>) {
         let last = self.ledger.as_ref().is_none_or(|old| self.cursor.saturating_add(1) >= old.calls.len());
         let selected = self.selected().map(|call| call.run).filter(|_| !last);
@@ -67,12 +68,12 @@ impl UsageScreen {
         self.settle(self.page);
     }
 
-    /// Moves by whole screens of columns.
+    /// Moves by pages of columns.
     pub fn leaf(&mut self, way: i64) {
         self.step(way.signum() * i64::try_from(self.page.saturating_sub(1)).unwrap_or(1).max(1));
     }
 
-    /// Notes how many columns there is room for; the columns move only as far as the selection needs.
+    /// Sets the number of visible columns; the columns scroll only as far as the selection requires.
     pub fn settle(&mut self, page: usize) {
         self.page = page.max(1);
         let count = self.calls().len();

@@ -1,5 +1,5 @@
-//! The charts of what calls came to: asking for the figures, going from one to its call.
-//! Not for: moving about in them (`update::travel`).
+//! The usage charts: requesting the figures, and going to a call.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 
 /// Opens the charts; the same key closes them.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -26,7 +26,7 @@ fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> 
     send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Usage, out)
 }
 
-/// The calls of the whole session, or of the branch again.
+/// Switches between the calls of the whole session and of the branch.
 pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     let (branch, whole) = (sheet.branch, !sheet.whole);
@@ -36,14 +36,14 @@ pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// All figures as text: also those of the items, by source and by policy.
+/// All figures as text, including those of items by source and by policy.
 pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     let line = if sheet.whole { "/stats --whole-session" } else { "/stats" };
     printed::line(model, line, out);
 }
 
-/// Takes the figures.
+/// Shows the figures.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Ledger(ledger)) => {
@@ -51,7 +51,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 sheet.show(ledger);
             }
         }
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
             trouble(model, &failure);
@@ -59,7 +59,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
     }
 }
 
-/// A call began or ended: the figures are asked for again.
+/// A call started or ended: requests the figures again.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<UsageScreen>().next().map(|sheet| (sheet.branch, sheet.whole));
     let Some((branch, whole)) = open else { return };
@@ -69,7 +69,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter: the selected call among all calls.
+/// Enter: opens the selected call in the call history.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
     if let Some(run) = sheet.run() {

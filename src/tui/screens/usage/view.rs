@@ -1,9 +1,9 @@
-//! What the calls came to, call by call: five charts over the same columns, and the selected call's figures.
+//! The usage of calls, call by call: five charts over the same columns, and the selected call's figures.
 //!
 //! ```text
-//! ┌ What calls came to: main ────────────────────────────────┐
+//! ┌ Usage: main ─────────────────────────────────────────────┐
 //! │ tokens in    sum 45,231  mean 3,015  highest 5,213  4,980 │
-//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are told by the server, ░ is our estimate
+//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are reported by the server, ░ is an estimate
 //! │ tokens out …                                              │
 //! │ ──────────────^────────────────────────────────────────── │
 //! │ call 15 of 16, turn 12 …                                  │
@@ -18,7 +18,7 @@ use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed
 use crate::domain::call::run::RunStatus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
@@ -27,13 +27,13 @@ use ratatui::layout::Rect;
 
 /// Rows of the selected call's figures, with the rule above.
 const DETAIL: u16 = 5;
-/// Rows of a chart at the least and at the most: its title and its columns.
+/// Minimum and maximum rows of a chart: its title and its columns.
 const ROWS: (u16, u16) = (3, 9);
 
-/// Cells of a column at the most.
+/// Maximum width of a column.
 const WIDEST: usize = 7;
 
-/// What a chart shows.
+/// The kinds of charts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartKind {
     Input,
@@ -94,7 +94,7 @@ impl ChartKind {
     fn most(self, ledger: &Ledger) -> u64 {
         let sums = &ledger.totals;
         match self {
-            // Estimates stand in the same chart.
+            // Estimates are in the same chart.
             Self::Input => sums.input.most.max(sums.est.most),
             Self::Output => sums.output.most,
             Self::Cost => sums.cost.most,
@@ -103,7 +103,7 @@ impl ChartKind {
         }
     }
 
-    /// Totals and means, the weightiest first.
+    /// Totals and means, the most important first.
     fn sums(self, sums: &Totals) -> Vec<String> {
         let three = |sum: &Sum, words: fn(u64) -> String| {
             let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
@@ -140,14 +140,14 @@ impl ChartKind {
     }
 }
 
-/// Columns: their width and the gap behind each, and how many there is room for.
+/// Columns: their width, the gap after each, and how many fit.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
     let each = usize::from(width) / count.max(1);
     let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
     (wide, gap, usize::from((width + gap) / (wide + gap)))
 }
 
-/// How many calls are seen at once.
+/// The number of visible calls.
 pub(crate) fn page(sheet: &UsageScreen, area: Rect) -> usize {
     columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
@@ -182,10 +182,10 @@ pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf:
 fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     let place = if whole { "in this session" } else { "on this branch" };
     let words = format!(
-        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the error \
-            of our estimate. Figures that a server does not report stay unknown."
+        "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the estimate \
+            error. Values that a server does not report are shown as unknown."
     );
-    paint::lines(look.theme, &Flow::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
+    paint::lines(look.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
 fn charts(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
@@ -218,7 +218,7 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
     paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    // The sign of an error stands under its column.
+    // The sign of an error is below its column.
     let signs = u16::from(of == ChartKind::Error && body.height >= 2);
     let bars = Rect { height: body.height - signs, ..body };
     let (wide, gap, page) = columns(ledger.calls.len(), area.width);
@@ -325,18 +325,22 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     figures.push(or_unknown("out", call.output.map(number)));
     figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
     figures.extend(call.uses.map(|uses| uses.to_text()));
-    let mut rows = Flow::plain(&place.join(&dot), width, Ink::Text);
-    rows.extend(Flow::plain(&figures.join(&dot), width, Ink::Text));
-    rows.extend(Flow::plain(&call.title, width, Ink::Dim).into_iter().take(1));
+    let mut rows = TextRows::plain(&place.join(&dot), width, Ink::Text);
+    rows.extend(TextRows::plain(&figures.join(&dot), width, Ink::Text));
+    rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
     if est {
-        let words = format!("{} marks our estimate where the server reports nothing; ? is unknown.", glyphs.empty);
-        rows.extend(Flow::plain(&words, width, Ink::Dim));
+        let words = format!(
+            "{} marks an estimate of a value that the server did not report; ? is \
+            unknown.",
+            glyphs.empty
+        );
+        rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
     paint::lines(look.theme, &rows, room, buf);
 }
 
-/// Its place among all calls, from 1.
+/// Its number among all calls, from 1.
 fn at_in_all(sheet: &UsageScreen, ledger: &Ledger) -> u64 {
     u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
 }

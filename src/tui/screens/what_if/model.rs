@@ -1,5 +1,5 @@
-//! The next call under other settings, side by side, as a list to choose from.
-//! Not for: working it out (the engine does).
+//! The next request under other settings, side by side, as a list to choose from.
+//! Not for: computing it (the engine).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
@@ -8,35 +8,35 @@ use crate::domain::planning::what_if::{PlanFigures, WhatIf};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
-/// See the module.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct WhatIfScreen {
-    /// On which branch.
+    /// The branch.
     pub branch: BranchId,
-    /// For which draft.
+    /// The draft.
     pub draft: Draft,
-    /// What was worked out, once it is.
+    /// The result, once it has arrived.
     pub found: Option<Arc<WhatIf>>,
-    /// The selected line: the call as it stands first.
+    /// The selected line; the current settings come first.
     pub cursor: usize,
-    /// Rows of its detail that are scrolled past.
+    /// Scrolled rows of its details.
     pub scroll: usize,
 }
 
 impl WhatIfScreen {
-    /// An empty one, for a branch and a draft.
+    /// An empty screen, for a branch and a draft.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft) -> Self {
         Self { branch, draft, found: None, cursor: 0, scroll: 0 }
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.found.as_ref().map_or(0, |found| found.ways.len() + 1)
     }
 
-    /// Whether nothing was worked out yet.
+    /// Whether the result has not arrived yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_none()
@@ -52,7 +52,7 @@ impl WhatIfScreen {
         }
     }
 
-    /// What the selected line changes; nothing for the call as it stands.
+    /// The overrides of the selected line; `None` for the current settings.
     #[must_use]
     pub fn chosen(&self) -> Option<&Overrides> {
         Some(&self.found.as_ref()?.ways.get(self.cursor.checked_sub(1)?)?.arm)

@@ -1,5 +1,5 @@
-//! The next call under other settings: asking for them, taking one.
-//! Not for: moving about in the list (`update::travel`).
+//! The next request under other settings: requesting the alternatives, and applying one.
+//! Not for: moving the cursor (`update::travel`).
 
 use super::model::WhatIfScreen;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{said, send, trouble};
+use crate::tui::update::effects::{send, show_answer, trouble};
 use std::sync::Arc;
 
 /// Opens the list, or closes it.
@@ -26,7 +26,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     work_out(model, out);
 }
 
-/// Asks for what the open list lacks.
+/// Requests the result for the open list.
 fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (strip.branch, strip.draft.clone());
@@ -34,16 +34,16 @@ fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
 }
 
-/// Takes the calls under other settings.
+/// Handles the requests under other settings.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::WhatIf(found)) => came(model, &found),
-        Ok(answer) => said(model, Ok(answer)),
+        Ok(Answer::WhatIf(found)) => arrived(model, &found),
+        Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => failed(model, branch, &failure, out),
     }
 }
 
-fn came(model: &mut Model, found: &Arc<WhatIf>) {
+fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     for strip in model.layers.all_mut::<WhatIfScreen>() {
         if strip.branch == found.branch {
             strip.found = Some(found.clone());
@@ -52,7 +52,7 @@ fn came(model: &mut Model, found: &Arc<WhatIf>) {
     }
 }
 
-/// Closes the list and reports why it is empty. Where only the branch changed meanwhile, it is asked for again.
+/// Closes the list and reports why it is empty. If only the branch changed meanwhile, requests the result again.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
     let open = |strip: &WhatIfScreen| strip.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
@@ -63,7 +63,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<
     }
 }
 
-/// Takes the selected way for the branch. Undo brings the former settings back.
+/// Applies the selected alternative to the branch. Undo restores the previous settings.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
     if strip.is_empty() {

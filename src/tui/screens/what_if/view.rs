@@ -1,33 +1,33 @@
-//! The next call under other settings, side by side, and what the selected one gains and loses.
+//! The next request under other settings, side by side, and what the selected alternative adds and removes.
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
 //! │                    est. tokens    change     cost  in  out    │
-//! │ as it stands         5,213              $0.0009           │
-//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens leave columns out
+//! │ current settings     5,213              $0.0009           │
+//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens omit columns
 //! │ mode Off: loses 4 items ───────────────────────────────── │
 //! │ - turn 12  Why does login fail …                      312 │
-//! └ Enter takes it  Esc leaves ──────────────────────────────┘
+//! └ Enter applies  Esc leaves ───────────────────────────────┘
 //! ```
-//! Not for: working it out (the engine) or taking one (`update`).
+//! Not for: computing the alternatives (the engine), or applying one (`update`).
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::Flow;
+use crate::tui::text::markdown::TextRows;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
 use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Wider than this the figures would stand too far from what they belong to.
+/// The maximum width, so that figures stay close to their labels.
 const WIDTH: u16 = 118;
 
-/// Columns of figures that there is room for.
+/// The visible columns of figures.
 #[derive(Clone, Copy)]
-#[allow(clippy::struct_excessive_bools, reason = "each column is there or not")]
+#[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
     change: bool,
     room: bool,
@@ -54,7 +54,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf
     let Some(present) = strip.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
                 apply one.";
-        let rows = Flow::plain(words, usize::from(inside.width).max(1), Ink::Dim);
+        let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
     let costs = |at| matches!(strip.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
@@ -164,10 +164,10 @@ fn detail(
     let width = usize::from(room.width).max(1);
     let known = match result {
         Ok(known) => known,
-        Err(why) => return paint::lines(look.theme, &Flow::plain(why, width, Ink::Warn), room, buf),
+        Err(why) => return paint::lines(look.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
     };
     let words = if strip.cursor == 0 { standing(known) } else { difference(title, known) };
-    let mut head = Flow::plain(&words, width, Ink::Heading);
+    let mut head = TextRows::plain(&words, width, Ink::Heading);
     head.truncate(usize::from(room.height));
     paint::lines(look.theme, &head, room, buf);
     let used = u16::try_from(head.len()).unwrap_or(room.height);
@@ -200,7 +200,7 @@ fn standing(known: &PlanFigures) -> String {
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
-/// `mode Off: gains nothing, loses 4 items of 2,212 est. tokens; 2 go in another form.`
+/// `mode Off: adds nothing, removes 4 items of 2,212 est. tokens; 2 in another form.`
 fn difference(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),

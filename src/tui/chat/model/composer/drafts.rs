@@ -1,5 +1,5 @@
-//! What was written and is not in the composer now: the drafts of other branches, the draft that an edit or an older message
-//! covers, cleared messages.
+//! Drafts that are not in the composer at the moment: drafts of other branches, the draft that an edit or a recalled
+//! message replaces, and cleared messages.
 //! Not for: the text itself (`text`), or storing drafts (`update::composing`).
 
 use super::text::{ReplacedDraft, Saved, visible};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tui_textarea::CursorMove;
 
 impl Composer {
-    /// Begins to edit a message; the draft so far comes back afterwards.
+    /// Starts editing a message; the current draft is restored afterwards.
     pub fn begin_edit(&mut self, node: NodeId, text: &str) {
         let before = match self.before_edit.take() {
             Some(before) => before,
@@ -22,13 +22,13 @@ impl Composer {
         self.before_edit = Some(Box::new(ReplacedDraft { sent: self.text(), ..*before }));
     }
 
-    /// Leaves editing; changed words go into the history. False when nothing was being edited.
+    /// Ends editing; changed text goes into the history. False if nothing was being edited.
     pub fn end_edit(&mut self) -> bool {
         let editing = self.kind != DraftKind::Message;
         if editing {
             let before = self.before_edit.take().unwrap_or_default();
             if self.text() != before.sent {
-                self.put_by();
+                self.move_to_history();
             }
             self.clear();
             self.bring(before.draft);
@@ -36,7 +36,7 @@ impl Composer {
         editing
     }
 
-    /// What is in the composer, to be brought back later.
+    /// The content of the composer, to be restored later.
     fn save(&mut self) -> Saved {
         Saved {
             lines: self.area.lines().to_vec(),
@@ -47,12 +47,12 @@ impl Composer {
         }
     }
 
-    /// The draft, to be brought back later; a message of the history that is shown is not part of it.
+    /// The draft, to be restored later; a recalled message is not part of it.
     fn set_aside(&mut self) -> Saved {
         if self.history.is_shown() { self.draft_below.take().unwrap_or_default() } else { self.save() }
     }
 
-    /// Brings a text back into the composer, which is empty.
+    /// Restores a text in the empty composer.
     fn bring(&mut self, saved: Saved) {
         self.area = area(saved.lines);
         self.area.move_cursor(CursorMove::Bottom);
@@ -62,8 +62,8 @@ impl Composer {
         self.whole = None;
     }
 
-    /// The text goes into the history, from which it can be brought back, also after a restart.
-    pub fn put_by(&mut self) {
+    /// Moves the text into the history, from which it can be recalled, also after a restart.
+    pub fn move_to_history(&mut self) {
         if self.history.is_shown() {
             return;
         }
@@ -72,12 +72,12 @@ impl Composer {
         self.cleared = Some(text);
     }
 
-    /// A cleared text that is to be stored, once.
+    /// A cleared text that must be saved, once.
     pub fn take_cleared(&mut self) -> Option<Arc<str>> {
         self.cleared.take()
     }
 
-    /// The text was sent: it goes into the history and away. A draft that an older message covered comes back.
+    /// The text was sent: it moves into the history. A draft that a recalled message replaced is restored.
     pub fn sent(&mut self, text: &Arc<str>) {
         let below = self.draft_below.take();
         self.history.remember(text);
@@ -92,7 +92,7 @@ impl Composer {
         }
     }
 
-    /// Keeps the draft of one branch and brings out that of another.
+    /// Saves the draft of one branch and restores the draft of another.
     pub fn swap(&mut self, from: Option<BranchId>, to: BranchId) {
         if from == Some(to) {
             return;
@@ -106,8 +106,8 @@ impl Composer {
         self.bring(saved);
     }
 
-    /// The message being written goes along from one branch to another. False where it stays: an edit belongs to its branch,
-    /// and the other branch may have a draft of its own.
+    /// Moves the message being written from one branch to another. False if it stays: an edit belongs to its branch,
+    /// and the other branch may have its own draft.
     pub fn carry(&mut self, from: BranchId, to: BranchId) -> bool {
         let free = from != to && self.drafts.get(&to).is_none_or(Saved::is_empty);
         let goes = free && self.kind == DraftKind::Message;
@@ -118,7 +118,7 @@ impl Composer {
         goes
     }
 
-    /// What would be lost without a copy: the draft, or the draft and the changed text of a message that is edited.
+    /// The text that must be saved: the draft, or the draft and the changed text of an edited message.
     pub fn unsent(&mut self) -> Arc<str> {
         if self.history.is_shown() {
             return self.draft_below.as_ref().map_or_else(|| Arc::from(""), Saved::text);
@@ -131,7 +131,7 @@ impl Composer {
         }
     }
 
-    /// Gives a draft of another branch back to it, unless something else was typed there.
+    /// Returns a draft to another branch, unless something else was typed there.
     pub fn give_back(&mut self, branch: BranchId, text: &str) {
         let saved = self.drafts.entry(branch).or_default();
         if saved.lines.iter().all(String::is_empty) {
@@ -139,7 +139,7 @@ impl Composer {
         }
     }
 
-    /// The text that was left on a branch.
+    /// The unsent text of a branch.
     #[must_use]
     pub fn left_on(&self, branch: BranchId) -> Arc<str> {
         match self.drafts.get(&branch) {
@@ -155,7 +155,7 @@ impl Composer {
         }
     }
 
-    /// Whether this is what the store has of a branch's draft.
+    /// Whether the store has this draft of a branch.
     #[must_use]
     pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
         self.kept
@@ -163,17 +163,17 @@ impl Composer {
             .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
     }
 
-    /// The store has this of a branch's draft.
+    /// The store saved this draft of a branch.
     pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
         self.kept.insert(branch, Some(text));
     }
 
-    /// The store could not take a draft: none counts as kept.
+    /// The store could not save a draft: none counts as saved.
     pub fn was_not_kept(&mut self) {
         self.kept.values_mut().for_each(|kept| *kept = None);
     }
 
-    /// A draft comes from the store; one that was seen before is left alone.
+    /// Restores a draft from the store; a known draft is not replaced.
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
         if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
@@ -184,15 +184,15 @@ impl Composer {
         }
     }
 
-    /// Puts earlier messages, each with its time, before what was sent since the start; and the texts that were cleared then.
+    /// Inserts earlier messages, each with its time, before those sent since the start, and the texts that were cleared
+    /// then.
     pub fn seed(&mut self, earlier: impl Iterator<Item = (i64, Arc<str>)>) {
         let mut all: Vec<_> = earlier.chain(self.cleared_before.drain(..)).collect();
         all.sort_by_key(|(at, _)| *at);
         self.history.seed(all.into_iter().map(|(_, text)| text));
     }
 
-    /// Goes to an older message of the history, or to a newer one; after the newest comes the draft. False where there is
-    /// none.
+    /// Goes to an older or a newer message of the history; the draft follows the newest. False if there is none.
     pub fn recall(&mut self, older: bool) -> bool {
         let begins = !self.history.is_shown();
         let Some(found) = self.history.step(older) else { return false };
@@ -214,7 +214,7 @@ impl Composer {
         true
     }
 
-    /// A draft that an older message covers goes into the history: that message takes its place.
+    /// Moves a draft that a recalled message replaced into the history.
     pub(super) fn uncover(&mut self) {
         if let Some(text) = self.draft_below.take().map(|draft| draft.text()) {
             self.history.remember(&text);

@@ -1,4 +1,4 @@
-//! The message being written: its lines, folded pastes, what it is for, drafts of other branches, history.
+//! The message being written: its lines, folded pastes, purpose, drafts of other branches, and history.
 //! Not for: sending (`update`) or commands (`slash`).
 
 mod drafts;
@@ -27,27 +27,27 @@ pub struct Composer {
     pastes: Vec<Paste>,
     files: Vec<Attached>,
     kind: DraftKind,
-    /// Whether older messages are looked through for the next call.
+    /// Whether older messages are searched for the next request.
     pub search: SearchWish,
     drafts: HashMap<BranchId, Saved>,
     before_edit: Option<Box<ReplacedDraft>>,
     history: History,
-    /// The draft, while an older message is shown.
+    /// The draft, while a recalled message is shown.
     draft_below: Option<Saved>,
-    /// ↑ was pressed, and earlier messages are on their way.
+    /// ↑ was pressed, and earlier messages are being loaded.
     pub awaits_history: bool,
-    /// Cleared texts of earlier runs of the program, with the time in milliseconds.
+    /// Texts cleared in earlier runs of the program, with the time in milliseconds.
     pub cleared_before: Vec<(i64, Arc<str>)>,
-    /// A text that was cleared and is not stored yet.
+    /// A cleared text that is not saved yet.
     cleared: Option<Arc<str>>,
     whole: Option<Arc<str>>,
     /// The selected completion.
     pub choice: usize,
     /// Esc closed the list of commands; the line stays.
     closed: bool,
-    /// The session whose earlier messages are in the history, or were asked for.
+    /// The session whose earlier messages are in the history or were requested.
     pub seeded: Option<SessionId>,
-    /// What the store has of drafts; nothing where it refused one.
+    /// The drafts in the store; `None` if the store refused one.
     kept: HashMap<BranchId, Option<Arc<str>>>,
 }
 
@@ -84,7 +84,7 @@ impl fmt::Debug for Composer {
     }
 }
 
-/// A text area as this program uses it.
+/// A text area with this program's settings.
 #[must_use]
 pub fn area(lines: Vec<String>) -> TextArea<'static> {
     let mut area = TextArea::new(if lines.is_empty() { vec![String::new()] } else { lines });
@@ -94,7 +94,7 @@ pub fn area(lines: Vec<String>) -> TextArea<'static> {
     area
 }
 
-/// Text that came from a person's clipboard or keyboard, with one kind of line end.
+/// Text from the clipboard or keyboard with normalized line ends.
 #[must_use]
 pub fn line_ends(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
@@ -107,7 +107,7 @@ impl Composer {
         &self.area
     }
 
-    /// The text area, for typing. What was worked out from the old text is dropped.
+    /// The text area, for typing. Values computed from the old text are dropped.
     pub fn edit(&mut self) -> &mut TextArea<'static> {
         self.whole = None;
         self.choice = 0;
@@ -118,12 +118,12 @@ impl Composer {
         &mut self.area
     }
 
-    /// The text area, for moving about only.
+    /// The text area, for cursor movement only.
     pub fn move_cursor(&mut self, to: CursorMove) {
         self.area.move_cursor(to);
     }
 
-    /// What the text is for.
+    /// The purpose of the text.
     #[must_use]
     pub fn kind(&self) -> DraftKind {
         self.kind
@@ -135,33 +135,33 @@ impl Composer {
         self.area.is_empty()
     }
 
-    /// The first line as it is shown, where commands stand.
+    /// The first line as displayed, which may contain a command.
     #[must_use]
     pub fn first_line(&self) -> &str {
         self.area.lines().first().map_or("", String::as_str)
     }
 
-    /// Whether the text is one line that begins a command.
+    /// Whether the text is one line that starts a command.
     #[must_use]
     pub fn commanding(&self) -> bool {
         let line = self.first_line();
         self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
     }
 
-    /// Whether the commands that the line may become are listed.
+    /// Whether the list of matching commands is open.
     #[must_use]
     pub fn listing(&self) -> bool {
         self.commanding() && !self.closed
     }
 
-    /// Closes that list. False where it is not open.
+    /// Closes that list. False if it is not open.
     pub fn close_list(&mut self) -> bool {
         let open = self.listing();
         self.closed |= open;
         open
     }
 
-    /// The whole text with pastes opened. Worked out once a change.
+    /// The whole text with expanded pastes. Computed once per change.
     pub fn text(&mut self) -> Arc<str> {
         if let Some(whole) = &self.whole {
             return whole.clone();
@@ -175,17 +175,17 @@ impl Composer {
         whole
     }
 
-    /// What would be asked now.
+    /// The draft to send now.
     pub fn draft(&mut self) -> Draft {
         Draft { text: self.text(), kind: self.kind, search: self.search }
     }
 
-    /// The draft of the next call; empty while a command is typed.
+    /// The draft of the next request; empty while a command is typed.
     pub fn next_draft(&mut self) -> Draft {
         if self.commanding() { Draft::default() } else { self.draft() }
     }
 
-    /// Takes a paste in; a long one, or one with characters that nobody would see, is folded to one word.
+    /// Inserts a paste; a long paste, or one with invisible characters, is folded to one word.
     pub fn paste(&mut self, raw: &str) {
         let text = line_ends(raw);
         let lines = text.split('\n').count();
@@ -209,19 +209,19 @@ impl Composer {
         self.pastes.push(Paste { chip, text: Arc::from(text) });
     }
 
-    /// The pastes that are still in the text: what is shown, and the text itself.
+    /// The pastes that are still in the text: the displayed word, and the text itself.
     pub fn pastes(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
         let there = |paste: &&Paste| self.area.lines().iter().any(|line| line.contains(&paste.chip));
         self.pastes.iter().filter(there).map(|paste| (paste.chip.as_str(), &paste.text))
     }
 
-    /// The files and symbols that go with the message: where from, and text.
+    /// The attached files and symbols: source and text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
         let lines = self.area.lines();
         self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.place.as_str(), &file.text))
     }
 
-    /// Whether a name in the text brings something along.
+    /// Whether a name in the text has an attachment.
     #[must_use]
     pub fn brings(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.token.strip_prefix('@') == Some(name))
@@ -234,7 +234,7 @@ impl Composer {
         (at.0, at.1)
     }
 
-    /// Puts a name in place of what was typed behind the `@` before the cursor, so many characters, and a space.
+    /// Replaces the `typed` characters after the `@` before the cursor by a name and a space.
     pub fn put_name(&mut self, typed: usize, name: &str) {
         let area = self.edit();
         for _ in 0..typed {
@@ -243,7 +243,8 @@ impl Composer {
         area.insert_str(format!("{name} "));
     }
 
-    /// Lets the text of a file or symbol go with the message whose name stands in it. False when it does not, or no longer.
+    /// Attaches the text of a file or symbol to the message that contains its name. False if the name is not (or no
+    /// longer) in the message.
     pub fn attach(&mut self, name: &str, place: &str, text: Arc<str>) -> bool {
         let token = format!("@{name}");
         if !named(self.area.lines(), &token) {
@@ -262,7 +263,7 @@ impl Composer {
         self.paste(text);
     }
 
-    /// Empties the text and forgets its pastes.
+    /// Clears the text and drops its pastes.
     pub fn clear(&mut self) {
         self.area = area(Vec::new());
         self.pastes.clear();
@@ -276,7 +277,7 @@ impl Composer {
         self.closed = false;
     }
 
-    /// Another text for the same message; what it is for stays.
+    /// Replaces the text of the same message; its purpose stays.
     pub fn replace(&mut self, text: &str, kind: DraftKind) {
         let (search, before) = (self.search, self.before_edit.take());
         self.set(text, kind);
@@ -285,21 +286,21 @@ impl Composer {
         self.area.move_cursor(CursorMove::End);
     }
 
-    /// Moves the cursor a row up or down. False at the first or last row.
+    /// Moves the cursor a row up or down. False if it is in the first or last row.
     pub fn move_row(&mut self, up: bool) -> bool {
         let before = self.area.cursor();
         self.area.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
         self.area.cursor() != before
     }
 
-    /// Moves the cursor to the start or end of its line. False where it is there already.
+    /// Moves the cursor to the start or end of its line. False if it is already there.
     pub fn move_to_edge(&mut self, start: bool) -> bool {
         let before = self.area.cursor();
         self.area.move_cursor(if start { CursorMove::Head } else { CursorMove::End });
         self.area.cursor() != before
     }
 
-    /// Whether a message of the history is shown, unchanged.
+    /// Whether an unchanged message of the history is shown.
     #[must_use]
     pub fn recalling(&self) -> bool {
         self.history.is_shown()

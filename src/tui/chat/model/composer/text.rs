@@ -7,14 +7,14 @@ use crate::tui::chat::model::complete::named;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A paste that is shown as one word.
+/// A paste that is displayed as one word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Paste {
     pub(super) chip: String,
     pub(super) text: Arc<str>,
 }
 
-/// A file or symbol that goes with the message as long as its name stands in it.
+/// A file or symbol that is attached as long as its name is in the message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attached {
     pub(super) token: String,
@@ -22,7 +22,7 @@ pub(super) struct Attached {
     pub(super) text: Arc<str>,
 }
 
-/// A text that is not in the composer now.
+/// A text that is not in the composer at the moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
     pub(super) lines: Vec<String>,
@@ -43,7 +43,7 @@ impl Saved {
     }
 }
 
-/// What a sent message replaced in the composer while it is edited.
+/// The draft that the edit of a sent message replaced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplacedDraft {
     pub(super) draft: Saved,
@@ -51,7 +51,7 @@ pub(super) struct ReplacedDraft {
     pub(super) sent: Arc<str>,
 }
 
-/// A file behind a message, in a fence that nothing in it closes.
+/// Appends a file to a message, in a fence that its text cannot close.
 fn behind(text: &mut String, file: &Attached) {
     let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
@@ -62,7 +62,7 @@ fn behind(text: &mut String, file: &Attached) {
     let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
 }
 
-/// Lines with their folded pastes opened, and the files behind them whose names stand in them.
+/// The text with expanded pastes, followed by the attached files whose names it contains.
 pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
     let mut text = lines.join("\n");
     for paste in pastes {
@@ -74,7 +74,7 @@ pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> 
     text
 }
 
-/// A text of an old message as the text area can hold it. Characters that nobody would see are left out there.
+/// A text of an old message for the text area, without invisible characters.
 pub(super) fn visible(text: &str) -> String {
     let text = line_ends(text);
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()

@@ -66,7 +66,7 @@ enum Next {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Flow {
+pub(super) struct TreeBuilder {
     /// The word for a message in sentences.
     pub(super) unit: &'static str,
     /// Prefix of its position in sentences.
@@ -84,7 +84,7 @@ pub(super) struct Flow {
     marked: u64,
     known: HashMap<ShortId, u32>,
     /// Unreadable messages; they count only if they have children.
-    ghosts: HashMap<ShortId, FilePosition>,
+    placeholders: HashMap<ShortId, FilePosition>,
     /// Messages to place or to keep waiting.
     queue: VecDeque<Next>,
     /// Waiting messages, in the order of the file.
@@ -98,15 +98,15 @@ pub(super) struct Flow {
     askers: CallMatcher,
 }
 
-impl Flow {
+impl TreeBuilder {
     /// For messages called `unit`, with `prefix` before their positions; `tree`: whether any names its parent.
     pub(super) fn new(unit: &'static str, prefix: &str, tree: bool) -> Self {
         Self { unit, prefix: prefix.to_owned(), tree, ..Self::default() }
     }
 
-    /// Takes the next message; [`Flow::run`] places it.
+    /// Takes the next message; [`TreeBuilder::run`] places it.
     pub(super) fn put(&mut self, mut draft: Draft, spot: FilePosition, notes: &mut Notes) {
-        if draft.ghost && draft.record.id.is_empty() {
+        if draft.placeholder && draft.record.id.is_empty() {
             return;
         }
         if self.waiting.is_empty() && self.queue.is_empty() {
@@ -120,17 +120,17 @@ impl Flow {
         let twin = if draft.record.id.is_empty() { self.derive(&mut draft.record) } else { 0 };
         let id = short(&draft.record.id);
         if self.known.contains_key(&id) {
-            if !draft.ghost {
+            if !draft.placeholder {
                 let why = format!("the id {:?} appeared before; the first message keeps it", draft.record.id);
                 notes.skip(draft.place(&self.prefix), why);
             }
             return;
         }
-        if draft.ghost && !self.waiting.contains_key(&id) {
-            self.ghosts.entry(id).or_insert(spot);
+        if draft.placeholder && !self.waiting.contains_key(&id) {
+            self.placeholders.entry(id).or_insert(spot);
             return;
         }
-        self.ghosts.remove(&id);
+        self.placeholders.remove(&id);
         if self.held.len() >= WAITING && draft.record.parent.as_ref().is_some_and(|id| self.number(id).is_none()) {
             let why = format!("more than {WAITING} messages come before their parents; this one was skipped");
             notes.skip(draft.place(&self.prefix), why);
@@ -161,8 +161,8 @@ impl Flow {
             let Parent::Of(name) = &child.parent else { continue };
             let why = format!("its parent {name:?} is missing; an empty message replaces it");
             notes.skip(child.place(&self.prefix), why);
-            let ghost = Draft::ghost(name.clone(), Parent::Root, spot.number, self.unit);
-            self.queue.push_back(Next::Here(Box::new(ghost), FilePosition::default(), 0));
+            let placeholder = Draft::placeholder(name.clone(), Parent::Root, spot.number, self.unit);
+            self.queue.push_back(Next::Here(Box::new(placeholder), FilePosition::default(), 0));
         }
         Ok(false)
     }
@@ -224,12 +224,12 @@ impl Flow {
                 Some(name) => match self.known.get(&short(name)).copied() {
                     Some(number) if number != WAITS => Some(number),
                     there => {
-                        let ghost = self.ghosts.remove(&short(name)).filter(|_| there.is_none());
+                        let placeholder = self.placeholders.remove(&short(name)).filter(|_| there.is_none());
                         self.wait(id, short(name), spot, twin);
-                        if let Some(spot) = ghost
-                            && let Some(ghost) = fetch(spot)?
+                        if let Some(spot) = placeholder
+                            && let Some(placeholder) = fetch(spot)?
                         {
-                            self.queue.push_front(Next::Here(Box::new(again(ghost, 0)), spot, 0));
+                            self.queue.push_front(Next::Here(Box::new(again(placeholder, 0)), spot, 0));
                         }
                         continue;
                     }
@@ -264,13 +264,14 @@ impl Flow {
         let number = self.count;
         self.count += 1;
         self.known.insert(id, number);
-        if draft.current && !draft.ghost && draft.number >= self.marked {
+        if draft.current && !draft.placeholder && draft.number >= self.marked {
             (self.current, self.marked) = (Some(number), draft.number);
         }
         let mut record = draft.record;
         self.askers.see(&mut record, id, draft.loose);
         self.weight = self.weight.saturating_add(draft.weight).saturating_add(256);
-        self.ready.push(PlacedRecord { record, parent });
+        let reply_root = record.reply_root().and_then(|id| self.number(&id)).filter(|root| *root < number);
+        self.ready.push(PlacedRecord { record, parent, reply_root });
     }
 }
 

@@ -1,12 +1,13 @@
 //! One session's messages as they arrive: when the session begins, and when finished messages are passed on.
-//! Not for: reading messages (`reader`), or their order (`flow`).
+//! Not for: reading messages (`reader`), or their order (`tree_builder`).
 
-use super::beginning::Beginning;
 use super::chatgpt;
-use super::flow::{FilePosition, Flow};
+use super::fingerprint::Fingerprint;
 use super::lines::{LINES, Stream};
 use super::notes::Notes;
 use super::split;
+use super::telegram;
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
@@ -15,7 +16,7 @@ const HELD: u64 = 4 * PORTION;
 
 /// One session's messages as they arrive.
 #[derive(Default)]
-pub(super) struct Pile {
+pub(super) struct SessionBuffer {
     pub(super) session: Option<String>,
     pub(super) source: Option<String>,
     pub(super) title: Option<String>,
@@ -25,67 +26,69 @@ pub(super) struct Pile {
     pub(super) holds: bool,
     /// Its number, once it has begun.
     pub(super) begun: Option<usize>,
-    pub(super) flow: Flow,
+    pub(super) tree_builder: TreeBuilder,
     pub(super) branches: Vec<BranchPointer>,
 }
 
 impl Stream {
     /// Places messages until a portion is full. Returns whether all are placed.
-    pub(super) fn advance(&mut self, pile: &mut Pile) -> io::Result<bool> {
-        let before = pile.flow.weight;
-        let done = pile.flow.run(&mut |spot| self.reader.fetch(&mut self.source, spot))?;
-        self.weight += pile.flow.weight - before;
-        self.begin(pile)?;
-        if pile.flow.is_full() {
-            self.flush(pile);
+    pub(super) fn advance(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
+        let before = session_buffer.tree_builder.weight;
+        let done = session_buffer.tree_builder.run(&mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        self.weight += session_buffer.tree_builder.weight - before;
+        self.begin(session_buffer)?;
+        if session_buffer.tree_builder.is_full() {
+            self.flush(session_buffer);
         } else if self.weight > HELD {
-            self.flush(pile);
-            for at in 0..self.piles.len() {
-                let mut other = std::mem::take(&mut self.piles[at]);
+            self.flush(session_buffer);
+            for at in 0..self.buffers.len() {
+                let mut other = std::mem::take(&mut self.buffers[at]);
                 self.flush(&mut other);
-                self.piles[at] = other;
+                self.buffers[at] = other;
             }
         }
         Ok(done)
     }
 
     /// Ends a session, up to one portion. Returns whether it is complete.
-    pub(super) fn end(&mut self, pile: &mut Pile) -> io::Result<bool> {
-        let before = pile.flow.weight;
-        let done = pile.flow.end(&mut self.notes, &mut |spot| self.reader.fetch(&mut self.source, spot))?;
-        self.weight += pile.flow.weight - before;
-        self.begin(pile)?;
-        self.flush(pile);
+    pub(super) fn end(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
+        let before = session_buffer.tree_builder.weight;
+        let done =
+            session_buffer.tree_builder.end(&mut self.notes, &mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        self.weight += session_buffer.tree_builder.weight - before;
+        self.begin(session_buffer)?;
+        self.flush(session_buffer);
         if done {
-            self.weight -= std::mem::take(&mut pile.flow.weight);
+            self.weight -= std::mem::take(&mut session_buffer.tree_builder.weight);
         }
         Ok(done)
     }
 
     /// Passes on what is ready.
-    fn flush(&mut self, pile: &mut Pile) {
-        if let Some(session) = pile.begun.filter(|_| !pile.flow.ready.is_empty()) {
-            self.weight -= std::mem::take(&mut pile.flow.weight);
-            let records = std::mem::take(&mut pile.flow.ready);
+    fn flush(&mut self, session_buffer: &mut SessionBuffer) {
+        if let Some(session) = session_buffer.begun.filter(|_| !session_buffer.tree_builder.ready.is_empty()) {
+            self.weight -= std::mem::take(&mut session_buffer.tree_builder.weight);
+            let records = std::mem::take(&mut session_buffer.tree_builder.ready);
             self.out.push_back(Piece::Records { session, records });
         }
     }
 
     /// Begins a session once it has content.
-    pub(super) fn begin(&mut self, pile: &mut Pile) -> io::Result<()> {
-        pile.name_by_first();
-        let holds = match pile.format {
-            Some(chatgpt::FORMAT) => !pile.flow.ready.is_empty(),
-            _ => pile.source.is_some() || pile.holds || pile.flow.is_full(),
+    pub(super) fn begin(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<()> {
+        session_buffer.name_by_first();
+        let holds = match session_buffer.format {
+            Some(chatgpt::FORMAT | telegram::FORMAT) => !session_buffer.tree_builder.ready.is_empty(),
+            _ => session_buffer.source.is_some() || session_buffer.holds || session_buffer.tree_builder.is_full(),
         };
-        if pile.begun.is_some() || !holds {
+        if session_buffer.begun.is_some() || !holds {
             return Ok(());
         }
-        let format = pile.format.or(self.format).unwrap_or(LINES);
-        let (session, title) = (pile.session.take(), pile.title.take());
-        let nameless = session.is_none() && (pile.source.is_none() || (title.is_none() && self.stem.is_empty()));
-        let begun = if nameless { Some(self.beginning(pile)?) } else { None };
-        let source = match (&pile.source, &session, &begun) {
+        let format = session_buffer.format.or(self.format).unwrap_or(LINES);
+        let (session, title) = (session_buffer.session.take(), session_buffer.title.take());
+        let nameless =
+            session.is_none() && (session_buffer.source.is_none() || (title.is_none() && self.stem.is_empty()));
+        let begun = if nameless { Some(self.fingerprint(session_buffer)?) } else { None };
+        let source = match (&session_buffer.source, &session, &begun) {
             (Some(source), ..) => source.clone(),
             (None, Some(id), _) => format!("{format}:{id}"),
             (None, None, begun) => format!("{format}:{}", begun.as_ref().map_or("", |(hash, _)| hash.as_str())),
@@ -93,22 +96,22 @@ impl Stream {
         let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
         let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
         // From here on only its presence matters.
-        if let Some(source) = &mut pile.source {
+        if let Some(source) = &mut session_buffer.source {
             *source = String::new();
         }
-        pile.begun = Some(self.sessions);
+        session_buffer.begun = Some(self.sessions);
         self.out.push_back(Piece::Begin { session: self.sessions, source, title });
         self.sessions += 1;
         Ok(())
     }
 
-    /// The beginning of a session without a name: a hash of it, and its first question. Reads its messages once more,
+    /// The fingerprint of a session without a name, and its first question. Reads its messages once more,
     /// up to the first answer or the limit of messages: a file with only questions may have no end.
-    fn beginning(&mut self, pile: &Pile) -> io::Result<(String, Option<String>)> {
-        let mut flow = Flow::new("", "", pile.flow.tree);
+    fn fingerprint(&mut self, session_buffer: &SessionBuffer) -> io::Result<(String, Option<String>)> {
+        let mut tree_builder = TreeBuilder::new("", "", session_buffer.tree_builder.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);
         self.source.go(shape.start)?;
-        let (mut hash, mut number, mut notes) = (Beginning::default(), 0, Notes::default());
+        let (mut hash, mut number, mut notes) = (Fingerprint::default(), 0, Notes::default());
         let mut over = false;
         while !hash.over {
             let more = !over && number < u64::from(self.most);
@@ -117,15 +120,15 @@ impl Stream {
                 let spot = FilePosition { place: element.place, number };
                 let Some(draft) = self.reader.nameless(&element, number) else { continue };
                 drop(element);
-                flow.put(draft, spot, &mut notes);
+                tree_builder.put(draft, spot, &mut notes);
             } else {
                 over = true;
             }
             loop {
                 let fetch = &mut |spot| self.reader.fetch(&mut self.source, spot);
-                let done = if over { flow.end(&mut notes, fetch)? } else { flow.run(fetch)? };
-                flow.weight = 0;
-                if flow.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
+                let done = if over { tree_builder.end(&mut notes, fetch)? } else { tree_builder.run(fetch)? };
+                tree_builder.weight = 0;
+                if tree_builder.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
                     break;
                 }
             }

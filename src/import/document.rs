@@ -3,15 +3,16 @@
 //! Not for: single messages of a file (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
-use super::flow::{FilePosition, Flow};
 use super::json::{self, Object};
 use super::lines::{MESSAGES, MESSAGES_MOST, Stream, trimmed};
 use super::outline::{Found, Outline};
-use super::pile::Pile;
 use super::reader::{Reader, Shape, drafted};
+use super::session_buffer::SessionBuffer;
 use super::source::Source;
 use super::split::{self, Cutting, Element, Kept};
 use super::survey;
+use super::telegram::{self, Chat};
+use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
 use memchr::memmem;
@@ -19,14 +20,16 @@ use serde_json::Value;
 use std::io::{self, Cursor};
 
 /// A conversation being read.
-pub(super) struct Inside {
+pub(super) struct Document {
     /// The reader to continue with after it.
     outer: Reader,
     back: Back,
     place: String,
-    pile: Pile,
+    session_buffer: SessionBuffer,
     /// The id of the current message, if given.
     current: Option<String>,
+    /// What is known of a chat of Telegram.
+    chat: Option<Chat>,
     messages: u32,
     number: u64,
     /// Everything read so far is placed.
@@ -100,28 +103,42 @@ impl Stream {
         }
         let mapping = cutting == Cutting::Object;
         let unit = if mapping { "node" } else { "message" };
-        let shape = Shape { cutting, element: unit, unit, start };
+        let shape = Shape { cutting, element: unit, unit, start, account: false };
         let prefix = format!("{place}, ");
-        let (pile, nodes) = if mapping {
-            let pile = self.mapped(&mut object, &prefix, place);
-            let nodes = Nodes::of(&mut self.source, start, &pile.flow.prefix, &mut self.notes)?;
-            (pile, Some(nodes))
+        let (mut chat, mut nodes) = (None, None);
+        let session_buffer = if mapping {
+            let session_buffer = self.mapped(&mut object, &prefix, place);
+            nodes = Some(Nodes::of(&mut self.source, start, &session_buffer.tree_builder.prefix, &mut self.notes)?);
+            session_buffer
+        } else if self.reader.shape.account || telegram::is_chat(&object) {
+            let telegram::About { source, title, chat: read } = telegram::about(&mut object);
+            chat = Some(read);
+            let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
+            let tree_builder = TreeBuilder::new(unit, &prefix, false);
+            SessionBuffer {
+                source: Some(source),
+                title: Some(title),
+                tree_builder,
+                format: Some(telegram::FORMAT),
+                ..SessionBuffer::default()
+            }
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
-            let flow = Flow::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            (Pile { session, title, flow, format: Some(MESSAGES), ..Pile::default() }, None)
+            let tree_builder = TreeBuilder::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
+            SessionBuffer { session, title, tree_builder, format: Some(MESSAGES), ..SessionBuffer::default() }
         };
-        self.format.get_or_insert(pile.format.unwrap_or(MESSAGES));
+        self.format.get_or_insert(session_buffer.format.unwrap_or(MESSAGES));
         self.source.go(start)?;
         let outer = std::mem::replace(&mut self.reader, Reader { shape, inside: true, nodes });
         let current = if mapping { json::id(&mut object, "current_node") } else { None };
-        self.inside = Some(Box::new(Inside {
+        self.document = Some(Box::new(Document {
             outer,
             back,
             place: place.to_owned(),
-            pile,
+            session_buffer,
             current,
+            chat,
             messages: 0,
             number: 0,
             settled: true,
@@ -132,72 +149,86 @@ impl Stream {
     }
 
     /// The fields of a `ChatGPT` conversation.
-    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> Pile {
+    fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> SessionBuffer {
         let id = json::id(object, "conversation_id").or_else(|| json::id(object, "id"));
         let title = json::text(object, "title").filter(|title| !title.trim().is_empty());
         let title = title.unwrap_or_else(|| if self.stem.is_empty() { "Imported".into() } else { self.stem.clone() });
         let prefix = id.as_ref().map_or_else(|| prefix.to_owned(), |id| format!("{place} ({id}), "));
         let source = id.map(|id| format!("{}:{id}", chatgpt::FORMAT));
-        let flow = Flow::new("node", &prefix, true);
-        Pile { source, title: Some(title), flow, format: Some(chatgpt::FORMAT), ..Pile::default() }
+        let tree_builder = TreeBuilder::new("node", &prefix, true);
+        SessionBuffer {
+            source,
+            title: Some(title),
+            tree_builder,
+            format: Some(chatgpt::FORMAT),
+            ..SessionBuffer::default()
+        }
     }
 
     /// Reads one message of the conversation, or places those that were read, or ends the conversation.
-    pub(super) fn step_inside(&mut self, mut inside: Box<Inside>) -> io::Result<()> {
-        if !inside.settled {
-            inside.settled = self.advance(&mut inside.pile)?;
-        } else if !inside.over {
-            self.read_inside(&mut inside)?;
-        } else if self.end(&mut inside.pile)? {
-            return self.leave(*inside);
+    pub(super) fn step_document(&mut self, mut document: Box<Document>) -> io::Result<()> {
+        if !document.settled {
+            document.settled = self.advance(&mut document.session_buffer)?;
+        } else if !document.over {
+            self.read_document(&mut document)?;
+        } else if self.end(&mut document.session_buffer)? {
+            return self.leave(*document);
         }
-        self.inside = Some(inside);
+        self.document = Some(document);
         Ok(())
     }
 
-    fn read_inside(&mut self, inside: &mut Inside) -> io::Result<()> {
+    fn read_document(&mut self, document: &mut Document) -> io::Result<()> {
         let draft = if let Some(nodes) = &mut self.reader.nodes {
             let Some(spot) = nodes.next() else {
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             };
-            nodes.draft(&mut self.source, spot, &inside.pile.flow.prefix, &mut self.notes)?.map(|draft| (draft, spot))
+            nodes
+                .draft(&mut self.source, spot, &document.session_buffer.tree_builder.prefix, &mut self.notes)?
+                .map(|draft| (draft, spot))
         } else {
-            if self.messages + inside.messages >= MESSAGES_MOST {
+            if self.messages + document.messages >= MESSAGES_MOST {
                 let more = split::count(&mut self.source, Cutting::Array)?;
                 if more > 0 {
                     let why = format!(
                         "{more} messages were skipped: pleach reads {MESSAGES_MOST}; split the \
                         file for the rest"
                     );
-                    self.notes.skip(format!("{}message {}", inside.pile.flow.prefix, inside.number + 1), why);
+                    self.notes.skip(
+                        format!("{}message {}", document.session_buffer.tree_builder.prefix, document.number + 1),
+                        why,
+                    );
                 }
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             }
             let Some(element) = split::next(&mut self.source, Cutting::Array)? else {
-                inside.over = true;
+                document.over = true;
                 return Ok(());
             };
-            inside.number += 1;
-            self.draft_inside(&element, inside).map(|draft| {
+            document.number += 1;
+            self.draft_document(&element, document).map(|draft| {
                 let draft = super::message::Draft { weight: element.weight, ..draft };
-                (draft, FilePosition { place: element.place, number: inside.number })
+                (draft, FilePosition { place: element.place, number: document.number })
             })
         };
         let Some((draft, spot)) = draft else { return Ok(()) };
-        inside.messages += 1;
-        inside.pile.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        inside.pile.flow.put(draft, spot, &mut self.notes);
-        inside.settled = false;
+        document.messages += 1;
+        document.session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        document.session_buffer.tree_builder.put(draft, spot, &mut self.notes);
+        document.settled = false;
         Ok(())
     }
 
-    fn draft_inside(&mut self, element: &Element, inside: &Inside) -> Option<super::message::Draft> {
-        let prefix = &inside.pile.flow.prefix;
-        let place = format!("{prefix}message {}", inside.number);
+    fn draft_document(&mut self, element: &Element, document: &mut Document) -> Option<super::message::Draft> {
+        let prefix = &document.session_buffer.tree_builder.prefix;
+        let place = format!("{prefix}message {}", document.number);
         match self.value(element, &place)? {
-            Value::Object(object) => Some(drafted(object, inside.number, "message", prefix, &mut self.notes)),
+            Value::Object(object) => match &mut document.chat {
+                Some(chat) => chat.draft(object, document.number).map_err(|why| self.notes.skip(place, why)).ok(),
+                None => Some(drafted(object, document.number, "message", prefix, &mut self.notes)),
+            },
             other => {
                 self.notes.skip(place, format!("it is {}, not an object", json::kind(&other)));
                 None
@@ -205,8 +236,8 @@ impl Stream {
         }
     }
 
-    fn leave(&mut self, inside: Inside) -> io::Result<()> {
-        let Inside { outer, back, place, pile, current, torn, .. } = inside;
+    fn leave(&mut self, document: Document) -> io::Result<()> {
+        let Document { outer, back, place, session_buffer, current, torn, .. } = document;
         self.reader = outer;
         match back {
             Back::To(source) => self.source = *source,
@@ -218,25 +249,26 @@ impl Stream {
         if torn {
             self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
         }
-        let Some(session) = pile.begun else {
-            if pile.format == Some(chatgpt::FORMAT) {
+        let Some(session) = session_buffer.begun else {
+            if session_buffer.format == Some(chatgpt::FORMAT) {
                 self.notes.skip(place, "the conversation has no messages");
             }
             return Ok(());
         };
-        let current = current.and_then(|id| pile.flow.number(&id)).or(pile.flow.current);
-        let current = current.or_else(|| pile.flow.count.checked_sub(1));
+        let current =
+            current.and_then(|id| session_buffer.tree_builder.number(&id)).or(session_buffer.tree_builder.current);
+        let current = current.or_else(|| session_buffer.tree_builder.count.checked_sub(1));
         self.out.push_back(Piece::End { session, current, branches: Vec::new() });
         Ok(())
     }
 }
 
-impl Pile {
+impl SessionBuffer {
     /// Identifies a conversation of an export without an id by its first node.
     pub(super) fn name_by_first(&mut self) {
         if self.format == Some(chatgpt::FORMAT)
             && self.source.is_none()
-            && let Some(first) = self.flow.ready.first()
+            && let Some(first) = self.tree_builder.ready.first()
         {
             let hash = Fields::new("chatgpt").text(&first.record.id).finish().to_string();
             self.source = Some(format!("{}:{}", chatgpt::FORMAT, &hash[..20]));
@@ -255,7 +287,7 @@ fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
     let (start, cutting) = list?;
     let text = String::from_utf8_lossy(&around);
-    let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
+    let Ok(Value::Object(object)) = json::parse(trimmed(&text)) else { return None };
     let there = match cutting {
         Cutting::Object => object.get("mapping").is_some_and(Value::is_object),
         _ => {

@@ -7,7 +7,7 @@ use crate::domain::conversation::record::Record;
 
 /// Identifies a conversation without an id by its beginning, up to the first answer: a longer version of the file has
 /// the same beginning, and two conversations that only share the question do not.
-pub(super) struct Beginning {
+pub(super) struct Fingerprint {
     fields: Fields,
     asked: bool,
     /// Whether the first answer was read.
@@ -16,13 +16,13 @@ pub(super) struct Beginning {
     first: Option<String>,
 }
 
-impl Default for Beginning {
+impl Default for Fingerprint {
     fn default() -> Self {
         Self { fields: Fields::new("beginning"), asked: false, over: false, first: None }
     }
 }
 
-impl Beginning {
+impl Fingerprint {
     /// Adds the next message; returns whether it is the first answer.
     pub(super) fn add(&mut self, record: &Record) -> bool {
         if self.over {
