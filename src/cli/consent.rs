@@ -79,10 +79,10 @@ fn allow_flag(pending: &PendingApproval) -> Option<String> {
     Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { pending.tool.clone() })
 }
 
-/// Returns the message about a call that was denied because there is no terminal to ask on.
-fn denial_message(pending: &PendingApproval) -> String {
-    let tool = &pending.tool;
-    match (pending.effect.steers(), allow_flag(pending)) {
+/// The message about a call that was denied because there is no terminal to ask on.
+fn denial_message(asking: &PendingApproval) -> String {
+    let tool = &asking.tool;
+    match (asking.effect.config_change(), allow_flag(asking)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -129,7 +129,10 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
         }
         ToolEffect::Change(changes) => {
             lines.extend(
-                pending.effect.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+                pending
+                    .effect
+                    .config_change()
+                    .map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
             );
             for change in changes {
                 let difference = change.unified(CONTEXT_LINES);

@@ -288,7 +288,8 @@ impl Race {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the integer")]
     pub fn limits(&self) -> Limits {
         let micro = (self.max_cost * 1e6).round().clamp(0.0, 9e15) as u64;
-        Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }.set()
+        Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }
+            .without_zeros()
     }
 }
 

@@ -171,7 +171,7 @@ impl Fault {
 
 /// Returns whether a request contains the field that a quirk would change.
 fn contains_field(quirk: Quirk, request: &[u8]) -> bool {
-    serde_json::from_slice(request).is_ok_and(|request| quirk.held_in(&request))
+    serde_json::from_slice(request).is_ok_and(|request| quirk.applies_to(&request))
 }
 
 const QUOTA: [&str; 6] = [
@@ -406,7 +406,7 @@ mod tests {
     fn a_role_that_was_not_sent_is_no_quirk() {
         let rejected = |quirk: Quirk, roles: &[&str]| {
             let messages: Vec<Value> = roles.iter().map(|role| serde_json::json!({ "role": role })).collect();
-            quirk.held_in(&serde_json::json!({ "messages": messages }))
+            quirk.applies_to(&serde_json::json!({ "messages": messages }))
         };
         assert!(
             rejected(Quirk::NoSystemRole, &["developer", "user"])

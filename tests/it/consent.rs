@@ -299,7 +299,7 @@ fn control_files_are_approved_one_by_one() {
         let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
         let mut setup = setup(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
         let asking = setup.asked("Write it.");
-        assert!(asking.effect.steers().is_some_and(|(named, _)| named == path));
+        assert!(asking.effect.config_change().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
         let refused = setup.client.ask(Request::Turn(TurnRequest::Consent {
             branch: setup.branch,

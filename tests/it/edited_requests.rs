@@ -244,7 +244,7 @@ fn edited_body_is_sent_unchanged() {
     let texts = request::texts(&shown_raw.body);
     assert!(texts.contains("What is the port?") && texts.ends_with("Which of both is secret?"), "{texts}");
     let edited = texts.replace("What is the port?", "What is the door?\u{200b}").replace("secret?", "open?");
-    let body = request::written(&shown_raw.body, &edited).unwrap();
+    let body = request::with_texts(&shown_raw.body, &edited).unwrap();
     let weighed = count_body(&mut client, branch, &asked, &body);
     assert_eq!(weighed.digest, Hash::of(body.as_bytes()));
     let from = client.seen.len();

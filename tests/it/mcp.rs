@@ -581,7 +581,7 @@ fn new_tools_wait_for_approval() {
         |event| matches!(event, Event::Program(ProgramEvent::Alarm(notice)) if notice.contains("offers late, which")),
     );
     let card = setup.card("s");
-    assert_eq!((card.tools.len(), card.going().count(), setup.cost()), (3, 2, whole), "it is listed but not sent");
+    assert_eq!((card.tools.len(), card.sent_tools().count(), setup.cost()), (3, 2, whole), "it is listed but not sent");
     setup.done(ServerAct::Approve { server: "s".into(), tool: None });
     assert!(setup.cost() > whole);
 }

@@ -135,7 +135,7 @@ fn ledger_shape(ledger: &Ledger) -> Value {
         "estimate_error": {
             "known": sums.error.known,
             "mean": sums.error.mean().map(share),
-            "leaning": sums.mean_lean().map(signed_share),
+            "leaning": sums.mean_signed_error().map(signed_share),
         },
         "older": ledger.older,
         "runs": ledger.calls.iter().map(one).collect::<Vec<_>>(),
@@ -191,7 +191,7 @@ fn cached(ledger: &Ledger) -> String {
 
 fn errors(ledger: &Ledger) -> String {
     let sums = &ledger.totals;
-    match (sums.error.mean(), sums.mean_lean()) {
+    match (sums.error.mean(), sums.mean_signed_error()) {
         (Some(mean), Some(lean)) => format!("mean {}  bias {}", per_cent(mean), signed_percent(lean)),
         _ => "unknown".to_owned(),
     }

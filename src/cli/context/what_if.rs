@@ -77,7 +77,7 @@ fn line(title: &str, known: &PlanFigures) -> String {
         column(title, 30),
         number(known.est),
         number(known.room),
-        known.same_words(),
+        known.same_text(),
         format!("+{}", known.sums[0].0),
         format!("-{}", known.sums[1].0),
     )

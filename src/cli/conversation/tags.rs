@@ -39,7 +39,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
         text.contains(&wanted.words)
     };
     let mut found: Vec<(Slot, &Tag)> = view.tags.iter().filter_map(|tag| Some((tree.by_key(tag.node)?, tag))).collect();
-    found.retain(|(slot, tag)| wanted.fits(Some(tag)) && words_match(*slot, tag));
+    found.retain(|(slot, tag)| wanted.matches(Some(tag)) && words_match(*slot, tag));
     found.sort_by_key(|(slot, _)| *slot);
     let shape = |(slot, tag): &(Slot, &Tag)| -> Value {
         let head = tree.head(*slot);

@@ -99,7 +99,7 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
         });
     }
     if all.trusted {
-        let offered: usize = all.servers.iter().map(|server| server.going().count()).sum();
+        let offered: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
         run.io.say(&format!("{offered} tools in every request: {} est. tokens", number(u64::from(all.tokens))));
     }
 }
@@ -121,7 +121,7 @@ fn print_server(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     let state = match &server.state {
         ServerState::Ready if !server.on => "off".to_owned(),
         ServerState::Ready => {
-            format!("ready, {} tools, {} est. tokens", server.going().count(), number(u64::from(server.tokens)))
+            format!("ready, {} tools, {} est. tokens", server.sent_tools().count(), number(u64::from(server.tokens)))
         }
         ServerState::Starting => "starting".to_owned(),
         ServerState::Off { why } => format!("off: {why}"),

@@ -4,7 +4,7 @@
 use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{FATES, Kind, LANGUAGES};
+use crate::domain::code::symbols::{Kind, LANGUAGES, PARSE_OUTCOMES};
 use std::path::{Path, PathBuf};
 
 /// Maximum entries of one list that are accepted.
@@ -51,7 +51,7 @@ impl ByteWriter {
         self.stamp(record.stamp);
         self.0.extend_from_slice(&record.hash.0);
         let place = |found: Option<usize>| found.map_or(0, |at| at as u64 + 1);
-        self.number(place(FATES.iter().position(|fate| *fate == record.fate)));
+        self.number(place(PARSE_OUTCOMES.iter().position(|fate| *fate == record.fate)));
         self.number(place(LANGUAGES.iter().position(|language| Some(*language) == record.language)));
         self.number(u64::from(record.errors));
         self.number(u64::from(record.lines));
@@ -168,7 +168,7 @@ impl<'a> ByteReader<'a> {
         let path = self.path()?;
         let stamp = self.stamp()?;
         let hash = Hash(self.take(32)?.try_into().ok()?);
-        let fate = *FATES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
+        let fate = *PARSE_OUTCOMES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
         let language = match self.number()? {
             0 => None,
             place => Some(*LANGUAGES.get(usize::try_from(place - 1).ok()?)?),

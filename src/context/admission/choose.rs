@@ -81,7 +81,7 @@ impl PolicyChoice {
     /// Returns all turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
     pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
-        let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.wants());
+        let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
         Self {
             reasons: vec![None; turns],
             takes: vec![Reason::Recent; turns],

@@ -66,7 +66,7 @@ impl<'a> Marks<'a> {
     pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
-        marks.find(|mark| barred && mark.kind.wants())
+        marks.find(|mark| barred && mark.kind.includes())
     }
 
     /// Returns the mark on one message.
@@ -76,7 +76,7 @@ impl<'a> Marks<'a> {
 
     /// Returns whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
     pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
-        self.message(key).is_some_and(|mark| mark.kind.wants())
+        self.message(key).is_some_and(|mark| mark.kind.includes())
     }
 
     /// Returns whether a person excluded this message of a turn.

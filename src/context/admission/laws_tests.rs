@@ -261,7 +261,7 @@ proptest! {
             let place = admitted.places[at];
             match turns[at].1 {
                 Some(kind) if kind.excludes() => prop_assert!(place.is_excluded()),
-                Some(kind) if kind.wants() => prop_assert!(place.is_sent(), "turn {}: {:?}", at, place),
+                Some(kind) if kind.includes() => prop_assert!(place.is_sent(), "turn {}: {:?}", at, place),
                 _ if own(&at) => prop_assert_eq!(place == RowPosition::Window, near, "turn {}: {:?}", at, place),
                 _ => prop_assert_eq!(place, RowPosition::Outside),
             }

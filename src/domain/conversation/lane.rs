@@ -1,4 +1,4 @@
-//! Lanes: the thread of a conversation that a message belongs to, as a short text stored with it.
+//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message.
 //! Not for: the window of a lane (`context`) or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
@@ -16,15 +16,17 @@ const TOPIC: &str = "topic:";
 pub enum Lane {
     /// No topic and no reply.
     Root,
-    /// The replies to one message: the root of the reply chain, by its key in hex (whole; lanes of earlier versions have
-    /// a prefix), or by its id in another program whose file does not contain it.
+    /// The replies to one message: the key in hex of the message at the root of the reply chain (lanes of earlier
+    /// versions have a prefix of it), or that message's id in another program if the imported file does not contain the
+    /// message.
     Reply(String),
     /// A named topic.
     Topic(String),
 }
 
 impl Lane {
-    /// Parses a stored text, or what a person typed, which can be a lane's key. `root` and an empty text name the root.
+    /// Parses a stored text, or a text that a person typed, which can be a lane's key. `root` and an empty text name
+    /// the root lane.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let text = text.trim();
@@ -36,7 +38,7 @@ impl Lane {
         }
     }
 
-    /// The text that is stored with messages. [`Lane::read`] gives the lane back.
+    /// Returns the text that is stored with messages. [`Lane::read`] parses it.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -47,13 +49,13 @@ impl Lane {
         }
     }
 
-    /// The word that names it in a command: its stored text, and `root` for the root.
+    /// Returns the word that names the lane in a command: its stored text, or `root` for the root lane.
     #[must_use]
     pub fn word(&self) -> String {
         if *self == Self::Root { "root".to_owned() } else { self.text() }
     }
 
-    /// The key that identifies it among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
+    /// Returns the key that identifies the lane among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
     /// `root:<session>`.
     #[must_use]
     pub fn key(&self, session: SessionId) -> String {
@@ -64,7 +66,7 @@ impl Lane {
         }
     }
 
-    /// Its display name.
+    /// Returns the display name.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -74,9 +76,9 @@ impl Lane {
         }
     }
 
-    /// The lane of a new message. In order of precedence: the topic or reply lane of the message replied to, so that a
-    /// chain of replies stays in the lane of its root; the branch's topic; a new reply lane rooted at the message
-    /// replied to; the branch's present lane.
+    /// Returns the lane of a new message. `replied` is the message replied to: its lane and key. In order of
+    /// precedence: the topic or reply lane of that message, so that a chain of replies stays in the lane of its root;
+    /// the branch's topic; a new reply lane rooted at that message; the branch's present lane.
     #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {
@@ -86,8 +88,8 @@ impl Lane {
         }
     }
 
-    /// The lane of replies among known lanes (by their texts) that begins like this one, if there is exactly one; this lane
-    /// otherwise.
+    /// Completes a reply lane whose root is only a prefix: returns the one among the `known` lanes (given by their
+    /// texts) whose root starts with it; this lane if there is none or several.
     #[must_use]
     pub fn among<'a>(self, known: impl Iterator<Item = &'a str>) -> Self {
         let Self::Reply(root) = &self else { return self };
@@ -104,7 +106,8 @@ impl Lane {
         }
     }
 
-    /// Whether a stored text is this lane of replies as earlier versions named it: by the first digits of its root's key.
+    /// Returns whether this lane and another one are the replies to the same message. Either may have only a prefix of
+    /// its key.
     #[must_use]
     pub fn was_named(&self, text: &str) -> bool {
         let Self::Reply(root) = self else { return false };
@@ -112,7 +115,7 @@ impl Lane {
     }
 }
 
-/// The text behind a session's id, with which a key begins.
+/// Returns a lane's text without the session id at its beginning, which a lane's key has.
 fn without_session(text: &str) -> &str {
     match text.split_once(':') {
         Some((session, rest)) if session.len() == 36 && session.parse::<SessionId>().is_ok() => rest,

@@ -1,4 +1,4 @@
-//! The lanes of a path: what each holds and when it was last used.
+//! The lanes of a path: the size of each, and when it was last used.
 //! Not for: the lane of a message (`lane`) or summaries (`domain::summary`).
 
 use super::lane::Lane;
@@ -10,31 +10,31 @@ use super::tree::{self, Slot, Tree};
 pub struct LaneUse {
     /// The lane.
     pub lane: Lane,
-    /// Number of its turns.
+    /// Number of the lane's turns.
     pub turns: u32,
-    /// Number of the messages in them that requests can contain.
+    /// Number of messages in those turns that requests can contain.
     pub messages: u32,
     /// Bytes of those messages.
     pub bytes: u64,
-    /// When its newest message was written, in milliseconds since 1970; `None` for a lane without turns.
+    /// Time of the newest message, in milliseconds since 1970; `None` for a lane without turns.
     pub last: Option<i64>,
 }
 
 impl LaneUse {
-    /// A lane that holds nothing yet.
+    /// Creates the entry of a lane that has no turns.
     #[must_use]
     pub fn unused(lane: Lane) -> Self {
         Self { lane, turns: 0, messages: 0, bytes: 0, last: None }
     }
 
-    /// Its size in tokens, estimated from its bytes.
+    /// Returns the number of tokens, estimated as a quarter of the bytes.
     #[must_use]
     pub fn est_tokens(&self) -> u64 {
         self.bytes.div_ceil(4)
     }
 }
 
-/// The lanes of a path's turns, last used first. A turn is in the lane of its first message.
+/// Returns the lanes of a path's turns, last used first. A turn is in the lane of its first message.
 #[must_use]
 pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
     let mut found: Vec<LaneUse> = Vec::new();

@@ -1,5 +1,5 @@
-//! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, and the
-//! operations that change them.
+//! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, memories,
+//! and the operations that change them.
 //! Not for: what a call sends (`planning`).
 
 pub mod activation;

@@ -28,7 +28,7 @@ impl DiffContext<'_> {
         let session = self.session_of(a)?;
         let (one, two) = (session.branch(a)?, session.branch(b)?);
         let common = match (session.head(one), session.head(two)) {
-            (Some(one), Some(two)) => session.tree.common(one, two),
+            (Some(one), Some(two)) => session.tree.common_ancestor(one, two),
             _ => None,
         };
         let ancestor = common.map(|slot| ancestor(session, slot));

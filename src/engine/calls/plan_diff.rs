@@ -246,7 +246,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         let place = row_matching::place(&called.plan, atom, &covers);
         let now = call(session, called);
         let as_before = |last: &ItemInCall| match (&last.place, &place) {
-            (Some(old), Some(new)) => old.like(new),
+            (Some(old), Some(new)) => old.looks_like(new),
             (None, None) => true,
             _ => false,
         };

@@ -151,7 +151,7 @@ fn blank(key: String, name: &str, origin: Origin, state: ServerState, on: bool, 
 }
 
 fn finish(card: ServerCard) -> ServerCard {
-    let tokens = card.going().map(|tool| tool.tokens).sum();
+    let tokens = card.sent_tools().map(|tool| tool.tokens).sum();
     ServerCard { tokens, ..card }
 }
 

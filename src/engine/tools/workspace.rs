@@ -280,7 +280,7 @@ impl Project {
             found
         });
         for file in &arrived.files {
-            stale.comes(&beneath.join(file).to_string_lossy());
+            stale.add_new(&beneath.join(file).to_string_lossy());
         }
         stale
     }
@@ -303,7 +303,7 @@ impl Project {
                 hash
             });
             if hash != Some(file.hash) {
-                stale.changes(&file.path);
+                stale.add_changed(&file.path);
             }
         }
         stale

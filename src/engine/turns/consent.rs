@@ -70,7 +70,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.steers())
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.config_change())
         {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
@@ -331,10 +331,9 @@ pub(crate) fn with_rule_warning(effect: ToolEffect, sight: &FileVisibility) -> T
     ToolEffect::Run(Command { protection, ..command })
 }
 
-/// Returns why a file that controls the program must not be changed together with others: a person has to approve that
-/// change alone.
+/// Why a file that configures the program is not changed together with others: its change needs a separate approval.
 fn refusal_beside_others(effect: &ToolEffect) -> Option<String> {
-    let (path, what) = effect.steers()?;
+    let (path, what) = effect.config_change()?;
     let ToolEffect::Change(changes) = effect else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it in a separate call, which needs its own approval."))
 }

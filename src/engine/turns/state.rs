@@ -123,7 +123,7 @@ impl LimitWatch {
 
     /// Returns the time at which its time limit is reached; `None` without one.
     pub(crate) fn until(&self) -> Option<Instant> {
-        self.limits.set().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
+        self.limits.without_zeros().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
     }
 }
 

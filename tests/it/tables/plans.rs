@@ -303,7 +303,7 @@ fn differences(before: &Solved, after: &Solved, out: &mut String) {
     let _ = writeln!(
         out,
         "prefix {prefix} {} other {other}; {} items, gained {} lost {} {:?} changed {}",
-        figures.same_words(),
+        figures.same_text(),
         figures.items,
         moved(&figures.gained),
         moved(&figures.lost),

@@ -165,7 +165,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(TextRows::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.pending.effect.steers() {
+            if let Some((path, what)) = ask.pending.effect.config_change() {
                 rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }

@@ -394,7 +394,7 @@ fn describe_preview(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigure
         (0, false) => "the same items are included".to_owned(),
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
-    let cached = made.same_words();
+    let cached = made.same_text();
     format!(
         "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
         {items}."

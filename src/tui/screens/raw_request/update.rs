@@ -154,7 +154,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(editor) = model.layers.top_mut::<Editor>() else { return };
     let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
     let text = Safe::reveal(&editor.area.lines().join("\n"));
-    let made = if json { Ok(text) } else { request::written(&of, &text) };
+    let made = if json { Ok(text) } else { request::with_texts(&of, &text) };
     let made = made.and_then(|body| request::check(&body).map(|()| body));
     match made {
         Ok(body) => {

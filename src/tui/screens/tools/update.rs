@@ -102,7 +102,7 @@ fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 fn ask_file(file: &FileCard, rows: usize) -> Question {
     let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
-    words.extend(file.passed_over().map(|names| {
+    words.extend(file.skipped_servers().map(|names| {
         format!(
             "Skipped, because your settings have servers with these \
         names: {names}."

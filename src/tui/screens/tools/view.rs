@@ -124,7 +124,7 @@ fn head(all: &Toolbox) -> (String, Ink) {
             Ink::Warn,
         );
     }
-    let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
+    let goes: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
     if goes > OPENAI_TOOL_LIMIT {
         let words = format!(
             "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space switches some \
@@ -200,7 +200,7 @@ fn server_line(look: &ViewContext<'_>, screen: &ToolsScreen, server: &ServerCard
         ServerState::Failed { .. } => Line::of(Ink::Danger, &format!("{} failed", glyphs.fail)),
         ServerState::Ready if !server.on => Line::of(Ink::Excluded, &format!("{} off", glyphs.out)),
         ServerState::Ready => {
-            let goes = server.going().count();
+            let goes = server.sent_tools().count();
             let of = server.tools.len();
             let count = if goes == of { text::counted(of as u64, "tool") } else { format!("{goes} of {of} tools") };
             let mut line = Line::new();

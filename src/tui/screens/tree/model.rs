@@ -284,7 +284,7 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
 /// The segments with a message whose tag matches; found from the tags, since there are few.
 fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
-    for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
+    for tag in session.tags.values().filter(|tag| wanted.matches(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
         let said = contains_words(&session.tree.head(slot).preview, &wanted.words)
             || contains_words(&tag.label, &wanted.words);

@@ -12,7 +12,7 @@
 //! Not for: the figures (`domain::call::ledger`).
 
 use super::model::UsageScreen;
-use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
+use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
@@ -126,7 +126,7 @@ impl ChartKind {
                     [format!("{} of all", percent(share))].into_iter().chain(unknown).chain([part]).collect()
                 }
             },
-            Self::Error => match (sums.error.mean(), sums.mean_lean()) {
+            Self::Error => match (sums.error.mean(), sums.mean_signed_error()) {
                 (Some(mean), Some(lean)) => {
                     vec![
                         format!("mean {}", percent(mean)),
@@ -271,7 +271,7 @@ fn piece(
     let glyphs = &look.theme.glyphs;
     let part = |value: u64| eighths(value, most, rows).saturating_sub(u32::from(level) * 8);
     match of.value(call) {
-        Some(0) if level == 0 => (Ink::Dim, NOTHING.to_string()),
+        Some(0) if level == 0 => (Ink::Dim, ZERO.to_string()),
         Some(value) => (of.ink(), cell(part(value), glyphs.ascii).to_string()),
         // Where the server reports nothing, our estimate is drawn with another glyph.
         None if of == ChartKind::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),

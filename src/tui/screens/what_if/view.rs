@@ -129,7 +129,7 @@ fn one(
         value.push(Ink::Text, &format!("{cost:>10}"));
     }
     if columns.cached {
-        value.push(Ink::Dim, &format!("{:>8}", known.same_words()));
+        value.push(Ink::Dim, &format!("{:>8}", known.same_text()));
     }
     let [gained, lost] = known.sums.map(|(count, _)| count);
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
