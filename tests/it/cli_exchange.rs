@@ -200,21 +200,22 @@ fn grown_export_moves_only_untouched_heads() {
 /// A forum of Telegram: its topics and chains of replies are lanes, which commands name and list.
 #[test]
 fn lanes_of_telegram_are_listed_and_chosen() {
-    let said = |id: u32, text: &str, to: Option<u32>| {
+    let text_message = |id: u32, text: &str, to: Option<u32>| {
         json!({ "id": id, "type": "message", "date_unixtime": (1_736_936_400 + id).to_string(), "from": "Ada",
                 "from_id": "user5", "text": [text, { "type": "bold", "text": "!" }], "reply_to_message_id": to })
     };
     let topic = json!({ "id": 2, "type": "service", "date_unixtime": "1736936400", "actor": "Ada",
                         "action": "topic_created", "title": "Billing", "text": "" });
-    let first = said(1, "The cranes are red", None);
-    let mut messages = vec![first, topic, said(3, "It costs nine francs", Some(2)), said(4, "All of them", Some(1))];
+    let first = text_message(1, "The cranes are red", None);
+    let mut messages =
+        vec![first, topic, text_message(3, "It costs nine francs", Some(2)), text_message(4, "All of them", Some(1))];
     let chat =
         |messages: &[Value]| json!({ "name": "Forum", "type": "private_supergroup", "id": 7, "messages": messages });
     let home = Home::new("");
     let file = write(&home, "result.json", &chat(&messages).to_string());
     assert_eq!(added(&home.json(&["import", &file])), [(4, 0)]);
     assert_eq!(added(&home.json(&["import", &file])), [(0, 4)], "a second import adds nothing");
-    messages.push(said(5, "Even the small ones", Some(4)));
+    messages.push(text_message(5, "Even the small ones", Some(4)));
     let file = write(&home, "grown.json", &serde_json::to_string_pretty(&chat(&messages)).unwrap());
     assert_eq!(added(&home.json(&["import", &file])), [(1, 4)]);
 
@@ -314,10 +315,10 @@ fn import_memory_stays_below_200_mb() {
         ("a line of lists", format!("{{\"role\":\"user\",\"content\":\"words\",\"x\":[{}0]}}\n", lists(5_000_000))),
         ("one conversation", format!("{{\"messages\":[{}]}}", vec![message; 200].join(","))),
         ("an account", {
-            let said = |n: u32| {
+            let text_message = |n: u32| {
                 format!("{{\"id\":{n},\"type\":\"message\",\"text\":\"words\",\"reply_to_message_id\":{}}}", n - 1)
             };
-            let list = (1..40_000).map(said).collect::<Vec<_>>().join(",\n");
+            let list = (1..40_000).map(text_message).collect::<Vec<_>>().join(",\n");
             let chat = format!("{{\"name\":\"T\",\"type\":\"private_group\",\"id\":1,\"messages\":[{list}]}}");
             format!("{{\"about\":\"{}\",\"chats\":{{\"list\":[{chat}]}}}}", "x".repeat(5 << 20))
         }),
